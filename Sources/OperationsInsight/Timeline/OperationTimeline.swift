@@ -271,7 +271,7 @@ final class TimelineCore: Sendable {
         let isOver = state.withLock { $0.end } != nil
         // These come before the events: an operation that ends in between has an event of its end.
         let runningNow = isOver ? [] : runningNow()
-        let unfinished = isOver ? nil : window.map { unfinished(after: $0) }
+        let unfinished = isOver ? nil : unfinished()
         let state = state.withLock { state in
             (queues: state.queues, buffers: state.buffers, end: state.end, running: state.running)
         }
@@ -285,7 +285,9 @@ final class TimelineCore: Sendable {
             running: state.end == nil ? runningNow : state.running, unfinished: unfinished)
     }
 
-    private func unfinished(after window: UInt64) -> TimelineTrace.Unfinished {
+    /// Returns the unfinished operations; nil if events are kept for ever.
+    private func unfinished() -> TimelineTrace.Unfinished? {
+        guard let window else { return nil }
         let now = monotonicNanoseconds()
         var unfinished = TimelineTrace.Unfinished(oldest: now > window ? now - window : 0)
         for recorded in state.withLock({ $0.queues }) {
