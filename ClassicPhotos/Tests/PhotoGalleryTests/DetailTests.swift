@@ -97,6 +97,47 @@ struct DetailTests {
         }
     }
 
+    @Test func nextOpenedPhotoHasLookOfList() async throws {
+        try await withPage { browser, _ in
+            try await openFirst(browser)
+            _ = try await browser.evaluate(
+                "document.querySelector('#detail .look .icon').click()")
+            let address = "document.querySelector('#detail .canvas img:last-of-type').src"
+            try await browser.wait(for: "\(address).includes('filters=none')", "no filter is left")
+            try await browser.press("Escape")
+            try await browser.wait(for: Self.isClosed, "the view is closed")
+            try await browser.press("Enter")
+            try await browser.wait(
+                for: "\(Self.isOpen) && \(address).includes('sepia')", "the list's look is back")
+        }
+    }
+
+    /// The line of the comparison stays above the knob while the photo is enlarged and moved.
+    @Test func lineOfComparisonIsAboveKnob() async throws {
+        try await withPage { browser, _ in
+            try await openFirst(browser)
+            let distance = try await browser.evaluate(
+                """
+                document.querySelector('#detail [aria-pressed]').click();
+                const divider = document.querySelector('#detail .divider');
+                divider.value = 25;
+                divider.dispatchEvent(new Event('input'));
+                const canvas = document.querySelector('#detail .canvas');
+                canvas.style.transition = 'none';
+                const fitted = canvas.getBoundingClientRect();
+                const knob = fitted.x + 0.25 * fitted.width;
+                for (const button of [1, 1]) {
+                    document.querySelectorAll('#detail .zoom .icon')[button].click();
+                }
+                const box = canvas.getBoundingClientRect();
+                const line = box.x + parseFloat(canvas.style.getPropertyValue('--share')) / 100
+                    * box.width;
+                return String(Math.round(Math.abs(line - knob)))
+                """)
+            #expect(distance == "0" || distance == "1")
+        }
+    }
+
     @Test func failedPhotoSaysWhy() async throws {
         try await withPage { browser, _ in
             let failed = ".row[data-state=failed] .row-link"

@@ -71,6 +71,56 @@ struct EngineTests {
         }
     }
 
+    /// A photo that is opened is not loaded past the paused queue, so one can ask what it waits for.
+    @Test func pausedQueueHoldsOpenedPhoto() async throws {
+        try await withEngineRoom { browser, gallery in
+            let pause = "\(Self.room).querySelector('.cards li .switches > .pill')"
+            _ = try await browser.evaluate("\(pause).click()")
+            try await browser.wait(
+                for: "document.documentElement.hasAttribute('data-paused')", "the page is paused")
+            _ = try await browser.evaluate("scrollTo(0, document.body.scrollHeight)")
+            let waiting =
+                "document.querySelector('.row[data-state=new][data-active=true] .row-link')"
+            try await browser.wait(
+                for: "document.documentElement.dataset.phase === 'settled' && \(waiting)",
+                "a photo waits")
+            _ = try await browser.evaluate("\(waiting).click()")
+            let trouble = "document.querySelector('#detail .trouble')"
+            try await browser.wait(
+                for: "\(trouble)?.innerText.includes('Downloading is paused.')",
+                "the view says why the photo is not there")
+            _ = try await browser.evaluate(
+                "\(trouble).querySelector('button:last-of-type').click()")
+            try await browser.wait(
+                for: "\(trouble).innerText.includes('suspended')", "the operation is explained")
+            #expect(
+                gallery.origin.catalog.entries.suffix(1).allSatisfy {
+                    gallery.origin.requestCount(for: $0.path) == 0
+                })
+            _ = try await browser.evaluate("\(pause).click()")
+            try await browser.wait(
+                for: """
+                    \(trouble).hidden && document.querySelector(
+                        '#detail .canvas img:last-of-type').naturalWidth > 0
+                    """,
+                "the photo comes once the queue is resumed")
+        }
+    }
+
+    @Test func fastClicksOnWidthAllCount() async throws {
+        try await withEngineRoom { browser, _ in
+            let width = "\(Self.room).querySelector('.switches b').textContent"
+            let before = try await browser.evaluate("return \(width)")
+            _ = try await browser.evaluate(
+                """
+                const more = \(Self.room).querySelectorAll('.switches .step')[1];
+                for (let click = 0; click < 4; click += 1) more.click();
+                """)
+            let wanted = (Int(before) ?? 0) + 4
+            try await browser.wait(for: "\(width) === '\(wanted)'", "four more at once")
+        }
+    }
+
     @Test func naiveModeIsSwitchedOnAndOff() async throws {
         try await withEngineRoom { browser, _ in
             let mode = "\(Self.room).dataset.naive"
