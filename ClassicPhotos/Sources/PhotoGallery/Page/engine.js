@@ -183,19 +183,24 @@ export class Engine {
       card[key].parentElement.classList.toggle("none", !queue[key]);
     }
     card.suspended = queue.suspended;
-    card.queueWidth = queue.width;
     card.pause.textContent = text(queue.suspended ? "resume" : "pause");
-    card.width.textContent = number(queue.width);
-    card.less.disabled = queue.width <= 1;
-    card.more.disabled = queue.width >= widest;
+    // Until the last click has arrived, the server's number is an old one.
+    if (card.unanswered === 0) card.queueWidth = queue.width;
+    card.width.textContent = number(card.queueWidth);
+    card.less.disabled = card.queueWidth <= 1;
+    card.more.disabled = card.queueWidth >= widest;
   }
 
   #makeCard(name) {
-    const card = {};
+    const card = { unanswered: 0 };
+    let last = Promise.resolve();
+    // One request after the other: two at a time could arrive in the other order.
     const send = (action, more) => {
       // A screen that was paused says nothing about the speed.
       this.#measure = null;
-      this.#post("/api/engine", { queue: name, action, ...more });
+      card.unanswered += 1;
+      last = last.then(() => this.#post("/api/engine", { queue: name, action, ...more }))
+        .then(() => { card.unanswered -= 1; });
     };
     const items = numbers.map((key) => {
       card[key] = make("dd", {}, "0");
