@@ -166,7 +166,8 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     /// Adds a block as an operation with the queue's quality of service.
     open func addOperation(_ block: consuming @escaping @Sendable () -> Void) {
-        let operation = BlockOperation(block: block)
+        guard let block = addBare(BareBlock(block)) else { return }
+        let operation = BlockOperation(block: block.body)
         let qualityOfService = qualityOfService
         if qualityOfService != .default { operation.qualityOfService = qualityOfService }
         addOperation(operation)
@@ -200,7 +201,10 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// The array is a snapshot: by the time the caller reads it some operations may have finished.
     ///
     /// - Complexity: O(n).
-    open var operations: [Operation] { snapshot { $0.operations() } }
+    open var operations: [Operation] {
+        nameBlocks()
+        return snapshot { $0.operations() }
+    }
 
     /// The number of operations that have not finished.
     open var operationCount: Int { snapshot { $0.operationCount } }
@@ -237,11 +241,11 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// so that progresses made there become parts of it. Cancelling the progress does not cancel
     /// operations.
     open var progress: Progress {
-        settings.withLock { settings in
+        defer { if !has(.progress) { begin(.progress) } }
+        return settings.withLock { settings in
             if let progress = settings.progress { return progress }
             let new = Progress.discreteProgress(totalUnitCount: 0)
             settings.progress = new
-            begin(.progress)
             return new
         }
     }

@@ -7,6 +7,20 @@ extension ThreadContext {
         @inline(__always) set { frame.operation = newValue?.toOpaque() }
     }
 
+    /// The operation that this thread runs, made now if the thread runs a bare block.
+    var namedOperation: Unmanaged<Operation>? {
+        nameBlock()
+        return operation
+    }
+
+    /// Enters the operation of the bare block that this thread runs; makes it if nobody has.
+    func nameBlock() {
+        guard let bareBatch, let queue = Self.currentQueue else { return }
+        let batch = Unmanaged<BareBatch>.fromOpaque(bareBatch).takeUnretainedValue()
+        guard let operation = queue.nameRunningBlock(of: batch) else { return }
+        (frame.operation, self.bareBatch) = (operation, nil)
+    }
+
     private var queue: Unmanaged<OperationQueue>? { frame.queue.map { Unmanaged.fromOpaque($0) } }
 
     static var currentQueue: OperationQueue? { existing?.queue?.takeUnretainedValue() }
@@ -18,6 +32,7 @@ extension ThreadContext {
     ///   - queue: The queue that runs the operation; nil to keep the caller's queue.
     func inside(_ operation: Operation?, of queue: OperationQueue? = nil, run: () -> Void) {
         if queue == nil, let operation, frame.operation == .some(operation.opaque) { return run() }
+        if bareBatch != nil { nameBlock() }
         let before = frame
         let isNested = before.operation != nil
         if isNested { outer.append(before) }
@@ -34,11 +49,12 @@ extension ThreadContext {
     /// so it is nested more deeply than the operation whose body that task is.
     var operationOfTask: Operation? {
         guard let task = frame.task, task == Self.currentTask else { return nil }
-        return operation?.takeUnretainedValue()
+        return namedOperation?.takeUnretainedValue()
     }
 
     static func isInside(_ operation: Operation) -> Bool {
         guard let existing else { return false }
+        existing.nameBlock()
         return existing.frame.operation == operation.opaque
             || existing.outer.contains { $0.operation == operation.opaque }
     }
@@ -66,7 +82,10 @@ extension ThreadContext {
         return frames.filter { $0.queue == address }.compactMap(\.operation).map(operation(at:))
     }
 
-    private static var frames: [Frame] { existing.map { $0.outer + [$0.frame] } ?? [] }
+    private static var frames: [Frame] {
+        existing?.nameBlock()
+        return existing.map { $0.outer + [$0.frame] } ?? []
+    }
 
     private static func operation(at address: UnsafeMutableRawPointer) -> Operation {
         Unmanaged<Operation>.fromOpaque(address).takeUnretainedValue()

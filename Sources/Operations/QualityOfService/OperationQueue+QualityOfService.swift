@@ -36,6 +36,7 @@ extension OperationQueue {
     private func promoteAll(to rank: Int) {
         guard rank > 0 else { return }
         let promotions = eventOffering { state in
+            if QualityOfServiceUse.isOn { state.nameBlocks() }
             state.promoteAhead(of: state.ring.tail, to: rank)
             return state.takePromotions() ?? []
         }
@@ -75,6 +76,7 @@ extension QueueState {
         guard !ignoresQuality else { return [] }
         qualityRank = rank
         guard rank > 0 else { return [] }
+        nameBlocks()
         qualityMarks.raiseByQueue(before: ring.tail, to: rank)
         promote(ring.head..<ring.tail, to: rank)
         return takePromotions() ?? []

@@ -14,6 +14,9 @@ final class ClaimedBatch<Reference>: @unchecked Sendable {
 
     private let entries = UnsafeMutablePointer<Reference>.allocate(capacity: capacity)
     private let cursor = Atomic<UInt64>(0)
+    /// The batch that the owner fills instead if it claims bare blocks; nil on a thread that is not
+    /// a worker's.
+    let bare: BareBatch?
     /// The time at which the owner began to run the batch.
     let start = Atomic<UInt64>(0)
     /// The queue's `recallEpoch` at the time of the claim.
@@ -34,6 +37,8 @@ final class ClaimedBatch<Reference>: @unchecked Sendable {
     /// The time at which the last operation's body ended, if that was recorded and nothing slow
     /// came after it; otherwise 0. Only the owner uses it.
     var lastEnd: UInt64 = 0
+
+    init(bare: BareBatch? = nil) { self.bare = bare }
 
     deinit { entries.deallocate() }
 

@@ -6,10 +6,13 @@ import Synchronization
 final class BatchRunner: WorkerRunner, @unchecked Sendable {
     /// Two batches, used in turn: the worker claims the next batch before it releases the
     /// operations of the last one.
-    private let batches = (Batch(), Batch())
+    private let batches: (Batch, Batch)
+    private let bare = BareBatch()
     private let lock = SpinLock()
     /// The queue whose batches the worker is running.
     private var queue: OperationQueue?
+
+    init() { batches = (Batch(bare: bare), Batch(bare: bare)) }
 
     /// Returns the runner of a worker. Called on the worker's thread.
     static func of(_ worker: Worker) -> BatchRunner {
@@ -20,26 +23,47 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
     func run(_ queue: OperationQueue, offered urgency: Urgency, context: ThreadContext) {
         var (batch, next) = batches
         var work = queue.claim(batch, offered: urgency)
-        guard case .batch = work else { return run(work, of: queue) }
+        guard work.isBatch else { return run(work, of: queue) }
         lock.withLock { self.queue = queue }
         var start = monotonicNanoseconds()
-        while case .batch = work {
-            batch.start.store(start, ordering: .relaxed)
-            if batch.progress != nil { WorkerPool.shared.watchBatches() }
-            queue.run(batch, context: context)
-            let end = monotonicNanoseconds()
-            work = queue.exchange(
-                batch, for: next, offered: urgency, nanoseconds: end - start)
-            swap(&batch, &next)
-            start = end
+        while work.isBatch {
+            if case .batch = work {
+                batch.start.store(start, ordering: .relaxed)
+                if batch.progress != nil { WorkerPool.shared.watchBatches() }
+                queue.run(batch, context: context)
+                let end = monotonicNanoseconds()
+                work = queue.exchange(
+                    batch, for: next, offered: urgency, nanoseconds: end - start)
+                swap(&batch, &next)
+                start = end
+            } else {
+                work = runBlocks(of: queue, before: batch, urgency, context, since: &start)
+            }
         }
         lock.withLock { self.queue = nil }
         run(work, of: queue)
     }
 
+    /// Runs the batch of bare blocks and claims the next work.
+    ///
+    /// This is not inlined, because a larger `run` keeps the compiler from inlining the code that
+    /// every operation runs.
+    @inline(never)
+    private func runBlocks(
+        of queue: OperationQueue, before next: Batch, _ urgency: Urgency, _ context: ThreadContext,
+        since start: inout UInt64
+    ) -> QueueState.Work {
+        bare.start.store(start, ordering: .relaxed)
+        if bare.progress != nil { WorkerPool.shared.watchBatches() }
+        queue.run(bare, context: context)
+        let end = monotonicNanoseconds()
+        defer { start = end }
+        return queue.exchange(bare, for: next, offered: urgency, nanoseconds: end - start)
+    }
+
     private func run(_ work: QueueState.Work, of queue: OperationQueue) {
         switch work {
-        case .none, .batch: break
+        case .none, .batch, .bareBlocks: break
         case .single(let operation): operation.takeRetainedValue().runClaimed(in: queue)
         case .refused(let operation): operation.takeRetainedValue().notifyObservers()
         }
@@ -49,8 +73,14 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
 
     func reclaimRest() {
         guard let queue = lock.withLock({ queue }) else { return }
+        reclaimRest(in: queue)
+        if bare.isRegistered { queue.removeEnded(of: bare) }
+    }
+
+    private func reclaimRest(in queue: OperationQueue) {
         queue.reclaimRest(of: batches.0)
         queue.reclaimRest(of: batches.1)
+        queue.reclaimRest(of: bare)
     }
 
     /// Does the same as ``reclaimRest()``, on behalf of the monitor thread.
@@ -61,16 +91,22 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
     func reclaimRestForMonitor() {
         let reference = lock.withLock { queue.map { Unmanaged.passRetained($0) } }
         guard let reference else { return }
-        reference._withUnsafeGuaranteedRef { queue in
-            queue.reclaimRest(of: batches.0)
-            queue.reclaimRest(of: batches.1)
-        }
+        reference._withUnsafeGuaranteedRef { reclaimRest(in: $0) }
         WorkerPool.shared.submit(.block { reference.release() })
     }
 
     var position: Int? {
         guard lock.withLock({ queue != nil }) else { return nil }
-        return batches.0.progress ?? batches.1.progress.map { -$0 - 1 }
+        return batches.0.progress ?? batches.1.progress.map { -$0 - 1 } ?? bare.progress
+    }
+}
+
+extension QueueState.Work {
+    fileprivate var isBatch: Bool {
+        switch self {
+        case .batch, .bareBlocks: true
+        case .none, .single, .refused: false
+        }
     }
 }
 

@@ -19,7 +19,7 @@ extension OperationQueue {
         case .refused(let reference):
             reference.takeRetainedValue().notifyObservers()
             return nil
-        case .none, .batch: return nil
+        case .none, .batch, .bareBlocks: return nil
         }
     }
 

@@ -34,6 +34,7 @@ extension OperationQueue {
 
     func begin(_ instrumentation: Instrumentation) {
         self.instrumentation.bitwiseOr(instrumentation.rawValue, ordering: .acquiringAndReleasing)
+        nameBlocks()
     }
 
     func end(_ instrumentation: Instrumentation) {

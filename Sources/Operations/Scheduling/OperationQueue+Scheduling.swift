@@ -200,12 +200,14 @@ extension OperationQueue {
     /// Cancels the operations that cannot have overridden `cancel()`. Returns the others, which can
     /// no longer begin.
     func cancelFastPathOperations() -> [Operation] {
-        eventOffering { state in
+        let (dropped, others) = eventOffering { state in
             // Until all operations are marked, no worker appends a dependent to its batch without
             // taking this lock.
             hasCompetingWork.store(true, ordering: .relaxed)
-            return state.cancelAll()
+            return (state.dropBlocks(), state.cancelAll())
         }
+        if !dropped.isEmpty { releaseDropped(dropped) }
+        return others
     }
 
     /// Changes the priority of an operation in the queue. Returns false if the operation has
@@ -263,7 +265,7 @@ extension OperationQueue {
     func runNext(on executor: QueueExecutor, offered urgency: Urgency = .usual) {
         let batch = Batch()
         switch claim(batch, for: executor, offered: urgency) {
-        case .none: break
+        case .none, .bareBlocks: break
         case .single(let operation): operation.takeRetainedValue().runClaimed(in: self)
         case .refused(let operation): operation.takeRetainedValue().notifyObservers()
         case .batch:
@@ -307,16 +309,26 @@ extension OperationQueue {
     func exchange(
         _ batch: Batch, for next: Batch, offered urgency: Urgency, nanoseconds: UInt64
     ) -> QueueState.Work {
-        let pool = WorkerPool.shared
-        let pending = pool.pendingCount
-        let (departure, work) = eventOffering {
-            $0.retireAndClaimNext(
-                batch, for: next, offered: urgency, nanoseconds: nanoseconds, cores: pool.cores,
-                pending: pending)
+        let (departure, work) = claimNext(next, offered: urgency) {
+            $0.retire(batch, nanoseconds: nanoseconds)
         }
         release(batch)
         complete(departure)
         return work
+    }
+
+    @inline(__always)
+    func claimNext(
+        _ next: Batch, offered urgency: Urgency,
+        after retire: (inout QueueState) -> QueueState.Departure
+    ) -> (QueueState.Departure, QueueState.Work) {
+        let pool = WorkerPool.shared
+        let pending = pool.pendingCount
+        return eventOffering { state in
+            let departure = retire(&state)
+            let work = state.claimNext(next, offered: urgency, cores: pool.cores, pending: pending)
+            return (departure, work)
+        }
     }
 
     /// Releases the operations that a batch has run, which no longer belong to the queue.
@@ -357,7 +369,7 @@ extension OperationQueue {
         complete(departure)
     }
 
-    private func complete(_ departure: QueueState.Departure) {
+    func complete(_ departure: QueueState.Departure) {
         for waiter in departure.waiters { waiter.wake() }
         if !departure.hesitating.isEmpty { reevaluateReadiness(of: departure.hesitating) }
         if departure.isEmpty { Unmanaged.passUnretained(self).release() }

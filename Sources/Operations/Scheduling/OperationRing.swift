@@ -67,6 +67,14 @@ struct Ring<Reference>: ~Copyable {
         while head < tail, slots[slot(head)] == nil { head += 1 }
     }
 
+    /// Changes the place that the next operation will get. The ring must be empty.
+    @inline(__always)
+    mutating func skip(_ places: Int) {
+        assert(count == 0)
+        head += places
+        tail = head
+    }
+
     /// Calls `body` with each operation, the oldest first.
     func forEach(_ body: (Int, Reference) -> Void) {
         for sequence in head..<tail {

@@ -5,6 +5,7 @@ extension QueueState {
     /// once.
     mutating func beginLeavingOneByOne() {
         capacityQueue.isUsed = true
+        nameBlocks()
         returnAllRests()
         recallBatches()
     }

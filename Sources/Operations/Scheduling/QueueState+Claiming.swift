@@ -63,6 +63,8 @@ extension QueueState {
         /// must be notified. Retained.
         case refused(Reference)
         case batch
+        /// Bare blocks, in the batch for them.
+        case bareBlocks
     }
 
     /// Claims work for an executor that took the queue's reference.
@@ -175,7 +177,7 @@ extension QueueState {
     /// Returns the number of operations to claim: one, unless many are ready that take almost no
     /// time.
     @inline(__always)
-    private func batchSize(cores: Int) -> Int {
+    func batchSize(cores: Int) -> Int {
         guard unbatchableCount == 0, typicalNanoseconds < Self.smallNanoseconds, mayBatch else {
             return 1
         }

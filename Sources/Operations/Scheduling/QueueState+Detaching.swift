@@ -7,13 +7,12 @@ extension QueueState {
     /// A duration so long that each operation is claimed by itself until more is known.
     static var unknownNanoseconds: UInt64 { 1_000_000 }
 
-    /// Learns how long an operation keeps a worker. For an operation whose body is suspended, only
-    /// the time up to the suspension counts.
+    /// Learns how long each of the `count` operations of a batch has kept a worker. For an
+    /// operation whose body is suspended, only the time up to the suspension counts.
     @inline(__always)
-    mutating func learn(from batch: Batch, nanoseconds: UInt64) {
-        let count = batch.begunCount
-        guard count > 0, !batch.hasMisleadingTime else { return }
-        bodiesSuspend = batch.hasSuspended
+    mutating func learn(_ count: Int, nanoseconds: UInt64, suspends: Bool) {
+        guard count > 0 else { return }
+        bodiesSuspend = suspends
         #if FIXED_BATCHES
         // Under the tool that counts instructions, times say nothing; see Benchmarks/instructions.
         let time: UInt64 = 100

@@ -34,6 +34,7 @@ extension QueueState {
     /// Starts to record each operation that arrives or leaves.
     mutating func beginNotifyingEach() {
         guard !notifiesEach else { return }
+        nameBlocks()
         notifiesEach = true
         for batch in batches {
             for operation in batch.taken

@@ -18,6 +18,7 @@ extension QueueState {
     private var urgency: Urgency {
         mutating get {
             guard decidesUrgency else { return .usual }
+            if hasPromotedBlocks { nameBlocks() }
             var highest = admitted.highestUrgency
             if ring.readyCount(OperationRing.cancelledLane) > 0,
                 let first = urgency(at: ring.firstReady(OperationRing.cancelledLane))
@@ -68,6 +69,11 @@ extension QueueState {
     mutating func claim(_ batch: Batch, offered urgency: Urgency, cores: Int) -> Work {
         // The threads of other executors have no urgency.
         let urgency = decidesUrgency ? urgency : nil
+        if hasPromotedBlocks { nameBlocks() }
+        if bare.pendingCount > 0 {
+            guard urgency ?? .usual == .usual, let blocks = batch.bare else { return .none }
+            return claimBlocks(blocks, cores: cores) ? .bareBlocks : .none
+        }
         return claimCancelled(batch) ?? claimAdmitted(urgency)
             ?? claimReady(batch, urgency, cores: cores) ?? .none
     }

@@ -152,6 +152,7 @@ extension QueueState {
     /// - Complexity: O(n log n).
     mutating func arrange(order setting: OperationQueueOrder, ageingSpan span: Int64?) {
         guard setting != order.setting || span != order.ageingSpan else { return }
+        nameBlocks()
         returnAllRests()
         var ready: [(place: Int, since: Int64?)] = []
         for place in ring.head..<ring.tail {

@@ -14,6 +14,8 @@ struct QueueState: ~Copyable {
     typealias Reference = Unmanaged<Operation>
 
     var ring = OperationRing()
+    /// Blocks without operations. While there are unfinished ones, the ring is empty.
+    var bare = BareBlocks()
     var rescheduled = RescheduledOperations()
     /// The barriers that have not finished, in their order.
     var barriers = TicketList<Reference>()
@@ -22,7 +24,7 @@ struct QueueState: ~Copyable {
     /// The batches of workers. They hold claimed operations.
     var batches: [Batch] = []
     private(set) var waiters = TicketList<Waiter>()
-    /// The number of operations in the ready lists of the priorities.
+    /// The number of operations in the ready lists of the priorities, and of pending bare blocks.
     var readyCount = 0
     /// The slots of the width that are taken, by batches and by single operations.
     var running = 0
@@ -102,7 +104,7 @@ struct QueueState: ~Copyable {
 
     // MARK: Queries
 
-    var isEmpty: Bool { ring.count == 0 }
+    var isEmpty: Bool { ring.count == 0 && bare.count == 0 }
 
     /// The place that the next operation will get.
     var end: Int { ring.tail }
@@ -138,10 +140,12 @@ struct QueueState: ~Copyable {
     }
 
     /// Whether every operation in the queue has finished and leaves when its batch is retired.
-    var hasOnlyFinished: Bool { ring.count == finishedInBatches }
+    var hasOnlyFinished: Bool { ring.count == finishedInBatches && bare.unfinishedCount == 0 }
 
     /// The number of unfinished operations, not counting barriers.
-    var operationCount: Int { ring.count - barriers.count - finishedInBatches }
+    var operationCount: Int {
+        ring.count - barriers.count - finishedInBatches + bare.unfinishedCount
+    }
 
     /// The unfinished operations in the order in which they were added.
     func operations(includingBarriers: Bool = false) -> [Operation] {
@@ -170,6 +174,7 @@ struct QueueState: ~Copyable {
         _ operation: Operation, to queue: OperationQueue, reserved: Bool = false,
         isRetained: Bool = false
     ) -> LifecycleState? {
+        if bare.count > 0 { nameBlocks() }
         let rank = ignoresQuality ? 0 : qualityRank
         guard
             let state = operation.exchange({
@@ -291,9 +296,9 @@ struct QueueState: ~Copyable {
     /// Returns what must be done after `count` operations have left. A batch whose operations were
     /// all reclaimed leaves with none. Such a batch must not be mistaken for the one that emptied
     /// the queue.
-    private mutating func departure(leaving count: Int, usesFastPath: Bool = true) -> Departure {
+    mutating func departure(leaving count: Int, usesFastPath: Bool = true) -> Departure {
         var departure = Departure()
-        if ring.count == 0, count > 0 {
+        if isEmpty, count > 0 {
             departure.isEmpty = true
             idleCount += 1
             departure.waiters = waiters.takeAll()
@@ -312,27 +317,28 @@ struct QueueState: ~Copyable {
                 remove(operation)
             }
         }
-        learn(from: batch, nanoseconds: nanoseconds)
+        if !batch.hasMisleadingTime {
+            learn(batch.begunCount, nanoseconds: nanoseconds, suspends: batch.hasSuspended)
+        }
         unregister(batch)
         return departure(leaving: taken.count)
     }
 
-    /// Retires a batch as ``retire(_:nanoseconds:)`` does and claims the next work for the same
-    /// worker, unless the worker must look for other work.
+    /// Claims the next work for a worker whose batch was retired, unless the worker must look for
+    /// other work.
     ///
     /// - Parameter pending: the number of references to queues, and of blocks, that wait for a
     ///   worker.
-    mutating func retireAndClaimNext(
-        _ batch: Batch, for next: Batch, offered urgency: Urgency, nanoseconds: UInt64, cores: Int,
-        pending: Int
-    ) -> (Departure, Work) {
-        let departure = retire(batch, nanoseconds: nanoseconds)
+    @inline(__always)
+    mutating func claimNext(
+        _ next: Batch, offered urgency: Urgency, cores: Int, pending: Int
+    ) -> Work {
         // If the queue was given another executor before this, operations added since are for that
         // executor.
-        guard executor.isSame(as: .workers) else { return (departure, .none) }
+        guard executor.isSame(as: .workers) else { return .none }
         // One of the pending items may be a reference to this queue. Another worker takes that one.
-        guard pending <= offered.count, isRunnable else { return (departure, .none) }
-        return (departure, claim(next, offered: urgency, cores: cores))
+        guard pending <= offered.count, isRunnable else { return .none }
+        return claim(next, offered: urgency, cores: cores)
     }
 
     private mutating func unregister(_ batch: Batch) {
@@ -440,9 +446,7 @@ struct QueueState: ~Copyable {
 
     /// Changes the executor; returns false while there are operations.
     mutating func executorChanged(to executor: QueueExecutor) -> Bool {
-        guard ring.count == barriers.count + finishedInBatches, barriers.isEmpty else {
-            return false
-        }
+        guard barriers.isEmpty, hasOnlyFinished else { return false }
         self.executor = executor
         // A thread that comes with an older reference, or with a batch, claims nothing more.
         offered = OfferedUrgencies()
@@ -460,7 +464,7 @@ struct QueueState: ~Copyable {
     /// Recalls the operations in batches that have not begun, because the order must be considered
     /// anew.
     mutating func recallBatches() {
-        if !batches.isEmpty { recallEpoch &+= 1 }
+        if !batches.isEmpty || !bare.batches.isEmpty { recallEpoch &+= 1 }
     }
 
     /// Whether a thread waits at `latch` for the queue to become empty, and the queue has not been
@@ -480,7 +484,7 @@ struct QueueState: ~Copyable {
     mutating func waiterArrived(
         _ waiter: Waiter, after count: UInt64? = nil
     ) -> TicketList<Waiter>.Ticket? {
-        if count.map({ $0 != idleCount }) ?? (ring.count == 0) { return nil }
+        if count.map({ $0 != idleCount }) ?? isEmpty { return nil }
         return waiters.append(waiter)
     }
 

@@ -51,7 +51,8 @@ extension ThreadContext {
     /// Runs code that blocks the thread. Observers are notified of the wait if the thread is inside
     /// of an operation.
     func recordWait(_ wait: () -> Void) {
-        guard let operation, let queue = Self.currentQueue, queue.isObserved else { return wait() }
+        guard let queue = Self.currentQueue, queue.isObserved, let operation = namedOperation
+        else { return wait() }
         let identity = UInt(bitPattern: operation.toOpaque())
         queue.tracing.recordWait(inside: identity, on: self, running: wait)
     }

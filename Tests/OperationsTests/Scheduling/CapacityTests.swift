@@ -133,7 +133,7 @@ struct CapacityTests {
         for _ in 0..<100 {
             let queue = batchingQueue()
             let (began, proceed) = (Signal(), Signal())
-            queue.addOperation {}
+            queue.addOperation(BlockOperation {})
             queue.addOperation {
                 began.send()
                 proceed.wait()

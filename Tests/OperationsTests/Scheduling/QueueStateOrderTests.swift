@@ -213,7 +213,7 @@ private final class DrivenQueue {
         let batch = Batch()
         let reference: Unmanaged<Operation>
         switch state.executorRequestedWork(batch, cores: 1) {
-        case .none, .refused: return false
+        case .none, .refused, .bareBlocks: return false
         case .single(let operation):
             end(operation.takeUnretainedValue())
             _ = state.leave(operation.takeUnretainedValue(), releasesSlot: true)

@@ -1,0 +1,104 @@
+// The queue's side of blocks for which no operation was made. See BareBlocks.md.
+
+import Synchronization
+
+extension OperationQueue: BareBlockQueue {
+    @inline(__always)
+    final func addBare(_ block: consuming BareBlock) -> BareBlock? {
+        // A subclass may override `addOperation(_:)`, which receives an operation.
+        let rank = ThreadContext.inferredQualityRank
+        guard type(of: self) == OperationQueue.self, companion == nil, tasks == nil,
+            Urgency(rank: rank) == .usual
+        else { return block }
+        var rest = Optional(block)
+        eventOffering { state in
+            // Whoever turns an instrumentation on names the blocks afterwards, under the lock.
+            guard instrumentation.load(ordering: .relaxed) == 0,
+                state.takesBareBlocks(ofRank: rank), let block = rest.take()
+            else { return }
+            if state.isEmpty { _ = Unmanaged.passRetained(self) }
+            (state.bare.queue, state.bare.rank) = (opaque, rank)
+            state.addBlock(block)
+        }
+        return rest
+    }
+
+    final func nameBlocks() { eventOffering { $0.nameBlocks() } }
+
+    final func nameRunningBlock(of batch: BareBatch) -> UnsafeMutableRawPointer? {
+        eventOffering {
+            if batch.isRunning { $0.nameBlocks() }
+            return batch.operation
+        }
+    }
+
+    final func releaseDropped(_ blocks: [BareBlock]) {
+        let dropped = DroppedBlocks(blocks)
+        WorkerPool.shared.submit(
+            .block { [self] in
+                let count = dropped.blocks.count
+                let departure = eventOffering { $0.droppedLeft(count) }
+                dropped.blocks = []
+                complete(departure)
+            })
+    }
+
+    // MARK: Running
+
+    /// Runs the blocks of a batch on the calling thread.
+    func run(_ batch: BareBatch, context: ThreadContext) {
+        context.inside(nil, of: self) {
+            let outer = (context.bareBatch, context.bareRank)
+            context.bareBatch = Unmanaged.passUnretained(batch).toOpaque()
+            context.bareRank = batch.rank
+            while let slot = takeNext(from: batch) {
+                let block = slot.move()
+                block.body()
+                if batch.ended() { finishOperation(of: batch, context) }
+                // Here the block is released, outside of all locks.
+                extendLifetime(block)
+            }
+            (context.bareBatch, context.bareRank) = outer
+        }
+    }
+
+    @inline(__always)
+    private func takeNext(from batch: BareBatch) -> UnsafeMutablePointer<BareBlock>? {
+        if recallEpoch.load(ordering: .relaxed) != batch.recallEpoch { reclaimRest(of: batch) }
+        return batch.beginNext()
+    }
+
+    /// Finishes the operation that a thread made for the running block, which was the last one of
+    /// the batch.
+    @inline(never)
+    private func finishOperation(of batch: BareBatch, _ context: ThreadContext) {
+        let address = event { _ in
+            defer { batch.operation = nil }
+            return batch.operation
+        }
+        guard let address else { fatalError("unreachable: a named block has an operation") }
+        let operation = Unmanaged<Operation>.fromOpaque(address)
+        context.bareBatch = nil
+        context.operation = operation
+        let retained = operation.takeRetainedValue()
+        retained.finish()
+        context.operation = nil
+        extendLifetime(retained)
+    }
+
+    /// Retires the batch that a worker has run, and claims the worker's next work.
+    func exchange(
+        _ batch: BareBatch, for next: Batch, offered urgency: Urgency, nanoseconds: UInt64
+    ) -> QueueState.Work {
+        let (departure, work) = claimNext(next, offered: urgency) {
+            $0.retire(batch, nanoseconds: nanoseconds)
+        }
+        complete(departure)
+        return work
+    }
+
+    func reclaimRest(of batch: BareBatch) { eventOffering { $0.reclaimRest(of: batch) } }
+
+    /// Has the ended blocks of a batch leave the queue: the owner of the batch is about to block.
+    func removeEnded(of batch: BareBatch) { complete(eventOffering { $0.removeEnded(of: batch) }) }
+}
