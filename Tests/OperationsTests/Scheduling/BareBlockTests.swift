@@ -1,0 +1,276 @@
+import OperationsTestSupport
+import Synchronization
+import Testing
+
+@testable import Operations
+
+extension OperationQueue {
+    /// The number of unfinished blocks for which no operation was made.
+    fileprivate var bareCount: Int { snapshot { $0.bare.unfinishedCount } }
+
+    /// Has workers claim many blocks at once.
+    fileprivate func claimsBatches() { event { $0.typicalNanoseconds = 1 } }
+}
+
+private final class Record: Sendable {
+    private let entries = Locked([Int]())
+
+    func append(_ entry: Int) { entries.withLock { $0.append(entry) } }
+
+    var values: [Int] { entries.withLock { $0 } }
+}
+
+private final class OtherQueue: OperationQueue, @unchecked Sendable {
+    let added = Tally()
+    override func addOperation(_ operation: consuming Operation) {
+        added.increment()
+        super.addOperation(operation)
+    }
+}
+
+/// Blocks for which no operation is made before somebody asks for one; see BareBlocks.md.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct BareBlockTests {
+    // MARK: Bare blocks
+
+    @Test func blocksRunInOrderWithoutOperations() async {
+        let (queue, record) = (serialQueue(), Record())
+        queue.isSuspended = true
+        for index in 0..<200 { queue.addOperation { record.append(index) } }
+        #expect(queue.bareCount == 200)
+        #expect(queue.operationCount == 200)
+        #expect(queue.snapshot { $0.ring.count } == 0)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(record.values == Array(0..<200))
+        #expect(queue.operationCount == 0)
+        #expect(queue.totals.added == 200)
+        #expect(queue.totals.unfinished == 0)
+    }
+
+    @Test(arguments: [1, 2, 5])
+    func aWidthHoldsForBlocks(width: Int) async {
+        let (queue, occupancy, most) = (OperationQueue(), Tally(), Tally())
+        let inside = Atomic<Int>(0)
+        queue.maxConcurrentOperationCount = width
+        for _ in 0..<500 {
+            queue.addOperation {
+                if inside.add(1, ordering: .relaxed).newValue > width { most.increment() }
+                occupancy.increment()
+                inside.subtract(1, ordering: .relaxed)
+            }
+        }
+        await queue.drain()
+        #expect(occupancy.value == 500)
+        #expect(most.value == 0)
+        #expect(queue.snapshot { $0.running } == 0)
+    }
+
+    @Test func everyOtherQueueMakesOperations() async throws {
+        let (other, utility, ordered) = (OtherQueue(), OperationQueue(), OperationQueue())
+        let (counting, observed, limited) = (OperationQueue(), OperationQueue(), OperationQueue())
+        utility.qualityOfService = .utility
+        ordered.order = .fifo
+        _ = counting.progress
+        let observation = observed.observe(\.operationCount) { _, _ in }
+        defer { observation.invalidate() }
+        try await limited.waitForCapacity(below: 1)
+        let queues = [other, utility, ordered, counting, observed, limited]
+        for queue in queues {
+            queue.isSuspended = true
+            queue.addOperation {}
+            #expect(queue.bareCount == 0)
+            #expect(queue.operations.count == 1)
+            queue.isSuspended = false
+        }
+        for queue in queues { await queue.drain() }
+        #expect(other.added.value == 1)
+    }
+
+    // MARK: Naming
+
+    static let namers: [(name: String, body: @Sendable (OperationQueue) -> Void)] = [
+        ("operations", { #expect($0.operations.count == $0.operationCount) }),
+        ("explain", { #expect($0.explain().readyCount == 5) }),
+        ("observing", { $0.observe(\.operationCount) { _, _ in }.invalidate() }),
+        ("observing both", { $0.observe(\.operations) { _, _ in }.invalidate() }),
+        ("order", { $0.order = .fifo }),
+        ("ageing", { $0.ageing = .seconds(3600) }),
+        ("quality", { $0.qualityOfService = .userInitiated }),
+        ("progress", { _ = $0.progress }),
+        ("capacity", { queue in queue.eventOffering { $0.beginLeavingOneByOne() } }),
+        ("operation", { $0.addOperation(BlockOperation {}) }),
+        ("operations at once", { queue in queue.add([BlockOperation {}]) }),
+        ("barrier", { $0.addBarrierBlock {} }),
+    ]
+
+    @Test(arguments: namers.map(\.name))
+    func everyNamerMakesAllOperations(_ name: String) async throws {
+        let namer = try #require(Self.namers.first { $0.name == name }).body
+        let (queue, record) = (serialQueue(), Record())
+        queue.isSuspended = true
+        for index in 0..<5 { queue.addOperation { record.append(index) } }
+        namer(queue)
+        #expect(queue.bareCount == 0)
+        let operations = Array(queue.operations.prefix(5))
+        let areReady = operations.allSatisfy { type(of: $0) == BlockOperation.self && $0.isReady }
+        #expect(areReady)
+        queue.addOperation { record.append(5) }
+        #expect(queue.operations.prefix(5) == operations[...])
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(record.values == [0, 1, 2, 3, 4, 5])
+        let areFinished = operations.allSatisfy { $0.isFinished }
+        #expect(areFinished)
+    }
+
+    @Test func aBlockLearnsItsOperation() async {
+        let (queue, record) = (serialQueue(), Record())
+        let seen = Locked([Operation]())
+        queue.claimsBatches()
+        queue.isSuspended = true
+        for index in 0..<4 {
+            queue.addOperation {
+                record.append(index)
+                #expect(OperationQueue.current === queue)
+                guard index != 1, let own = Operation.current else { return }
+                #expect(own === Operation.current)
+                #expect(own.isExecuting)
+                #expect(queue.operations.first === own)
+                #expect(queue.operationCount == 4 - index)
+                seen.withLock { $0.append(own) }
+            }
+        }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(record.values == [0, 1, 2, 3])
+        let operations = seen.withLock { $0 }
+        #expect(Set(operations).count == 3)
+        let areFinished = operations.allSatisfy { $0.isFinished }
+        #expect(areFinished)
+        #expect(queue.snapshot { $0.running } == 0)
+    }
+
+    @Test(arguments: [1, 10])
+    func aRunningBlockIsNamedByAnotherThread(count: Int) async throws {
+        let (queue, record) = (serialQueue(), Record())
+        let (begun, gate, completed) = (Signal(), Signal(), Signal())
+        queue.claimsBatches()
+        queue.isSuspended = true
+        queue.addOperation {
+            begun.send()
+            gate.wait()
+            record.append(Operation.current?.isCancelled == true ? 0 : -1)
+        }
+        for index in 1..<count { queue.addOperation { record.append(index) } }
+        queue.isSuspended = false
+        #expect(await begun.arrives())
+        #expect(queue.operationCount == count)
+        let operations = queue.operations
+        #expect(operations.count == count)
+        let first = try #require(operations.first)
+        #expect(first.isExecuting)
+        let areWaiting = operations.dropFirst().allSatisfy { !$0.isExecuting && $0.isReady }
+        #expect(areWaiting)
+        #expect(queue.operations == operations)
+        first.cancel()
+        first.completionBlock = { completed.send() }
+        gate.send()
+        await first.waitUntilFinished()
+        #expect(first.isFinished)
+        #expect(await completed.arrives())
+        await queue.drain()
+        #expect(record.values == Array(0..<count))
+        #expect(queue.snapshot { $0.running } == 0)
+    }
+
+    @Test func blocksMayBeNamedFromMany() async {
+        let (queue, runs) = (OperationQueue(), Tally())
+        queue.isSuspended = true
+        for _ in 0..<1_000 { queue.addOperation { runs.increment() } }
+        queue.isSuspended = false
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 { group.addTask { await onThread { _ = queue.operations } } }
+        }
+        await queue.drain()
+        #expect(runs.value == 1_000)
+    }
+
+    @Test func aNamedBlockTakesPartInTheGraph() async throws {
+        let (queue, record) = (OperationQueue(), Record())
+        queue.isSuspended = true
+        queue.addOperation { record.append(1) }
+        let first = try #require(queue.operations.first)
+        let dependency = BlockOperation { record.append(0) }
+        first.addDependency(dependency)
+        queue.addOperation(dependency)
+        let last = BlockOperation { record.append(2) }
+        last.addDependency(first)
+        queue.addOperation(last)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(record.values == [0, 1, 2])
+    }
+
+    @Test func aMoreUrgentOperationOvertakesABatch() async {
+        let (queue, record) = (serialQueue(), Record())
+        queue.claimsBatches()
+        queue.isSuspended = true
+        queue.addOperation {
+            let urgent = BlockOperation { record.append(1) }
+            urgent.queuePriority = .high
+            queue.addOperation(urgent)
+            record.append(0)
+        }
+        for index in 2..<6 { queue.addOperation { record.append(index) } }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(record.values == [0, 1, 2, 3, 4, 5])
+    }
+
+    // MARK: Barriers and suspension
+
+    @Test func barriersSeparateBlocks() async {
+        let (queue, before, after) = (OperationQueue(), Tally(), Tally())
+        let problems = Tally()
+        for _ in 0..<100 { queue.addOperation { before.increment() } }
+        queue.addBarrierBlock {
+            if before.value != 100 || after.value != 0 { problems.increment() }
+        }
+        for _ in 0..<100 { queue.addOperation { after.increment() } }
+        await queue.drain()
+        #expect(problems.value == 0)
+        #expect(after.value == 100)
+    }
+
+    @Test func aSuspensionHoldsInTheMiddleOfABatch() async {
+        let (queue, record) = (serialQueue(), Record())
+        queue.claimsBatches()
+        queue.isSuspended = true
+        for index in 0..<10 {
+            queue.addOperation {
+                record.append(index)
+                if index == 3 { queue.isSuspended = true }
+            }
+        }
+        queue.isSuspended = false
+        #expect(await comesTrue { queue.snapshot { $0.isSuspended && $0.running == 0 } })
+        #expect(record.values == [0, 1, 2, 3])
+        #expect(queue.bareCount == 6)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(record.values == Array(0..<10))
+    }
+
+    @Test func noBlockWaitsBehindABlockedOne() async {
+        let (queue, gate, runs) = (OperationQueue(), Signal(), Tally())
+        queue.claimsBatches()
+        queue.isSuspended = true
+        queue.addOperation { gate.wait() }
+        for _ in 0..<20 { queue.addOperation { runs.increment() } }
+        queue.isSuspended = false
+        #expect(await comesTrue { runs.value == 20 })
+        gate.send()
+        await queue.drain()
+    }
+}
