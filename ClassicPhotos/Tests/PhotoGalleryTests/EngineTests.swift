@@ -71,7 +71,7 @@ struct EngineTests {
         }
     }
 
-    /// A photo that is opened is not loaded past the paused queue, so one can ask what it waits for.
+    /// A photo that is opened is not loaded past the paused queue; one can ask what it waits for.
     @Test func pausedQueueHoldsOpenedPhoto() async throws {
         try await withEngineRoom { browser, gallery in
             let pause = "\(Self.room).querySelector('.cards li .switches > .pill')"
@@ -80,7 +80,7 @@ struct EngineTests {
                 for: "document.documentElement.hasAttribute('data-paused')", "the page is paused")
             _ = try await browser.evaluate("scrollTo(0, document.body.scrollHeight)")
             let waiting =
-                "document.querySelector('.row[data-state=new][data-active=true] .row-link')"
+                "document.querySelector('[data-state=new][data-active=true] .row-link')"
             try await browser.wait(
                 for: "document.documentElement.dataset.phase === 'settled' && \(waiting)",
                 "a photo waits")
