@@ -218,7 +218,7 @@ struct GridTests {
                     pauseAfter([16, 30, 16, 16]), pauseAfter([16, 16, 80]),
                 ].join()));
                 """)
-            #expect(pauses == "150,150,51,90,150")
+            #expect(pauses == "150,150,42.5,75,150")
         }
     }
 

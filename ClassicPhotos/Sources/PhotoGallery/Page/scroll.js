@@ -19,7 +19,7 @@
 // with notches.
 
 const betweenSteps = 150;
-const shortestPause = 50;
+const shortestPause = 40;
 const intervalsKept = 8;
 const silence = "onscrollend" in window ? 1000 : betweenSteps;
 const stillMoving = 60;
@@ -30,7 +30,7 @@ const stillMoving = 60;
 export function pauseAfter(intervals) {
   // The first steps do not show yet how fast they follow each other.
   if (intervals.length < 3) return betweenSteps;
-  return Math.min(betweenSteps, Math.max(shortestPause, 3 * Math.max(...intervals)));
+  return Math.min(betweenSteps, Math.max(shortestPause, 2.5 * Math.max(...intervals)));
 }
 
 export class ScrollPhases {
