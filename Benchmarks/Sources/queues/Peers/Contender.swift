@@ -5,6 +5,8 @@
 protocol Contender: Sendable {
     /// Runs empty blocks, added one by one from one thread.
     func independent(_ count: Int) -> Duration?
+    /// The same, added as closures; most peers have no other way.
+    func closures(_ count: Int) -> Duration?
     /// Returns the bytes for each of `count` queued blocks. The blocks never run, so the process
     /// must end.
     func bytesQueued(_ count: Int) -> Double?
@@ -51,6 +53,7 @@ struct Changes: Sendable {
 
 extension Contender {
     func independent(_ count: Int) -> Duration? { nil }
+    func closures(_ count: Int) -> Duration? { independent(count) }
     func bytesQueued(_ count: Int) -> Double? { nil }
     func run(_ graph: Graph) -> Duration? { nil }
     func run(_ graph: Graph, seenBy onlookers: Onlookers) -> Duration? { nil }

@@ -17,6 +17,17 @@ struct OperationsPeer: Contender {
         return duration
     }
 
+    func closures(_ count: Int) -> Duration? {
+        let marks = Marks(count: count)
+        let queue = OperationQueue()
+        let duration = time {
+            for index in 0..<count { queue.addOperation { marks.mark(index) } }
+            queue.waitUntilAllOperationsAreFinished()
+        }
+        marks.release(expecting: 1, of: .operations)
+        return duration
+    }
+
     func bytesQueued(_ count: Int) -> Double? {
         let marks = Marks(count: count)
         let queue = OperationQueue()

@@ -5,4 +5,11 @@ extension Workload {
     ) { entrant, size in
         try entrant.perOperation(size, ["W1", "\(size)"]) { $0.independent(size) }
     }
+
+    /// Measured: the same, without making an operation for each block.
+    static let closures = Workload(
+        name: "W1", title: "the same by addOperation { }", sizes: [100_000]
+    ) { entrant, size in
+        try entrant.perOperation(size, ["W1", "\(size)"]) { $0.closures(size) }
+    }
 }
