@@ -109,7 +109,7 @@ struct FoundationPeer: Contender {
         let queue = OperationQueue()
         let start = Threads.race(producers) { producer in
             for index in producer * share..<(producer + 1) * share {
-                queue.addOperation(BlockOperation { marks.mark(index) })
+                queue.addOperation { marks.mark(index) }
             }
         }
         queue.waitUntilAllOperationsAreFinished()

@@ -143,7 +143,7 @@ struct OperationsPeer: Contender {
         let queue = OperationQueue()
         let start = Threads.race(producers) { producer in
             for index in producer * share..<(producer + 1) * share {
-                queue.addOperation(BlockOperation { marks.mark(index) })
+                queue.addOperation { marks.mark(index) }
             }
         }
         queue.waitUntilAllOperationsAreFinished()
