@@ -138,6 +138,49 @@ struct DetailTests {
         }
     }
 
+    @Test func fingerSwipesToNextPhoto() async throws {
+        try await withPage { browser, _ in
+            try await browser.command("Emulation.setTouchEmulationEnabled", ["enabled": true])
+            try await openFirst(browser)
+            func touch(_ type: String, x: Int?) async throws {
+                let points = x.map { [["x": $0, "y": 400]] } ?? []
+                try await browser.command(
+                    "Input.dispatchTouchEvent", ["type": type, "touchPoints": points])
+            }
+            try await touch("touchStart", x: 600)
+            for x in stride(from: 580, through: 400, by: -20) { try await touch("touchMove", x: x) }
+            try await touch("touchEnd", x: nil)
+            try await browser.wait(
+                for: "location.hash.includes('photo=1.') && \(Self.isLarge)",
+                "the next photo is open")
+        }
+    }
+
+    @Test func wheelEnlargesAndPointerPans() async throws {
+        try await withPage { browser, _ in
+            try await openFirst(browser)
+            func mouse(_ type: String, x: Int, _ more: [String: Any] = [:]) async throws {
+                let common: [String: Any] = ["type": type, "x": x, "y": 400]
+                try await browser.command(
+                    "Input.dispatchMouseEvent", common.merging(more) { $1 })
+            }
+            let box = "document.querySelector('#detail .canvas').getBoundingClientRect()"
+            let width = try await browser.evaluate("return String(\(box).width)")
+            try await mouse("mouseWheel", x: 500, ["deltaX": 0, "deltaY": -300])
+            try await browser.wait(for: "\(box).width > 2 * \(width)", "the photo is enlarged")
+            let left = try await browser.evaluate("return String(\(box).left)")
+            let button: [String: Any] = ["button": "left", "buttons": 1, "clickCount": 1]
+            try await mouse("mousePressed", x: 500, button)
+            try await mouse("mouseMoved", x: 440, button)
+            try await mouse("mouseReleased", x: 440, button)
+            try await browser.wait(
+                for: "Math.abs(\(box).left - (\(left) - 60)) < 2", "the photo follows the pointer")
+            try await browser.press("0")
+            try await browser.wait(
+                for: "Math.abs(\(box).width - \(width)) < 1", "the whole photo is shown again")
+        }
+    }
+
     @Test func failedPhotoSaysWhy() async throws {
         try await withPage { browser, _ in
             let failed = ".row[data-state=failed] .row-link"

@@ -99,8 +99,9 @@ export class LookEditor {
       this.#add.focus();
       this.#changed(this.#look);
     });
+    const title = make("strong", { title: filterTip(filter.name, summary) }, name);
     return make("li", {},
-      make("div", { className: "line" }, make("strong", { title: filterTip(filter.name, summary) }, name), remove),
+      make("div", { className: "line" }, title, remove),
       ...parameters.map((parameter) => this.#slider(filter, parameter, name)));
   }
 
