@@ -36,6 +36,13 @@ struct DetailTests {
         try await browser.wait(for: "\(Self.isOpen) && \(Self.isLarge)", "the photo is open")
     }
 
+    /// While the picture moves from its cell to the stage, the browser drops events of pointers.
+    private func waitForRest(_ browser: Browser) async throws {
+        try await browser.wait(
+            for: "document.getAnimations().every(({ effect }) => !effect.pseudoElement)",
+            "the picture has come to rest")
+    }
+
     @Test func photoOpensClosesAndReturnsFocus() async throws {
         try await withPage { browser, gallery in
             try await openFirst(browser)
@@ -142,6 +149,7 @@ struct DetailTests {
         try await withPage { browser, _ in
             try await browser.command("Emulation.setTouchEmulationEnabled", ["enabled": true])
             try await openFirst(browser)
+            try await waitForRest(browser)
             func touch(_ type: String, x: Int?) async throws {
                 let points = x.map { [["x": $0, "y": 400]] } ?? []
                 try await browser.command(
@@ -159,6 +167,7 @@ struct DetailTests {
     @Test func wheelEnlargesAndPointerPans() async throws {
         try await withPage { browser, _ in
             try await openFirst(browser)
+            try await waitForRest(browser)
             func mouse(_ type: String, x: Int, _ more: [String: Any] = [:]) async throws {
                 let common: [String: Any] = ["type": type, "x": x, "y": 400]
                 try await browser.command(
