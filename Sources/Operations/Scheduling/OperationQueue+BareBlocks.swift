@@ -12,7 +12,7 @@ extension OperationQueue: BareBlockQueue {
         else { return block }
         var rest = Optional(block)
         eventOffering { state in
-            // Whoever turns an instrumentation on names the blocks afterwards, under the lock.
+            // A thread that turns on an instrumentation then takes the lock and names the blocks.
             guard instrumentation.load(ordering: .relaxed) == 0,
                 state.takesBareBlocks(ofRank: rank), let block = rest.take()
             else { return }

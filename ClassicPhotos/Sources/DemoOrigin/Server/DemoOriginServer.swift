@@ -125,7 +125,7 @@ public final class DemoOriginServer: Sendable {
     /// have no effect.
     public func stop() async {
         await services.triggerGracefulShutdown()
-        // Before the wait for requests: those whose renderings are dropped fail immediately.
+        // This comes first: requests whose renderings are dropped fail now, so the wait is short.
         for renderer in renderers { try? await renderer.close() }
         _ = await running.result
     }
