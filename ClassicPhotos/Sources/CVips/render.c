@@ -10,6 +10,12 @@ cvips_render *cvips_render_new(const cvips_picture *in, const cvips_token *token
     return render;
 }
 
+cvips_render *cvips_render_new_in_place(const cvips_picture *picture, const cvips_token *token) {
+    cvips_render *render = cvips_render_new(picture, token);
+    if (render) render->own = *picture;
+    return render;
+}
+
 void cvips_render_free(cvips_render *render) {
     g_free(render->own.pixels);
     g_free(render);
@@ -32,7 +38,8 @@ cvips_status cvips_render_rows(
     cvips_render *render, cvips_row_functions functions, const void *tables,
     const cvips_picture *first, const cvips_picture *second) {
     const cvips_picture in = *cvips_render_current(render);
-    // The first step allocates a picture; later steps work in place.
+    // The first step allocates a picture, unless the render works in place; later steps work in the
+    // same memory.
     if (!render->own.pixels) {
         cvips_status status = allocate(render);
         if (status != CVIPS_STATUS_OK) return status;

@@ -6,8 +6,8 @@ import CVips
 /// is immutable, so any number of threads may read the same bitmap at once. It occupies
 /// ``byteCount`` bytes until its last reference is released.
 public final class Bitmap: Sendable {
-    /// The shim's picture; written before the bitmap is shared, never afterwards.
-    nonisolated(unsafe) let picture: cvips_picture
+    /// The shim's picture; written before the bitmap is shared, and when its only owner takes it.
+    nonisolated(unsafe) private(set) var picture: cvips_picture
 
     /// Whether red, green and blue are equal everywhere, and the picture is written in grey.
     public let isGrey: Bool
@@ -75,6 +75,15 @@ public final class Bitmap: Sendable {
     }
 
     deinit { cvips_free(picture.pixels) }
+
+    /// Takes the pixels out of a bitmap that nobody else holds; nil if somebody else does.
+    ///
+    /// The caller owns the pixels, and `bitmap` must not be used any more.
+    static func takePicture(of bitmap: inout Bitmap) -> cvips_picture? {
+        guard isKnownUniquelyReferenced(&bitmap) else { return nil }
+        defer { bitmap.picture.pixels = nil }
+        return bitmap.picture
+    }
 
     /// Calls `body` with the picture in the shim's form, and keeps the pixels alive until `body`
     /// returns.

@@ -32,13 +32,22 @@ extension ImageEngine {
     ///
     /// The estimate covers the result and the extra buffers of a blur, but not the input bitmap.
     /// Without filters it is 0.
-    public static func memoryToApply(_ filters: [ImageFilter], to shape: BitmapShape) -> Int {
+    ///
+    /// - Parameters:
+    ///   - filters: the filters to apply.
+    ///   - shape: the shape of the input bitmap.
+    ///   - isInPlace: whether nobody else holds the input bitmap, so that a bitmap of one frame is
+    ///     filtered in its own memory.
+    public static func memoryToApply(
+        _ filters: [ImageFilter], to shape: BitmapShape, inPlace isInPlace: Bool = false
+    ) -> Int {
         let steps = filters.flatMap(\.steps)
         guard let most = steps.map(\.buffers).max() else { return 0 }
         let frame = shape.bytes / Double(max(shape.frames, 1))
         // The frames of an animation are filtered one after another, then copied to the result.
         let copy = shape.frames > 1 ? frame : 0
-        return bytes(fixed + shape.bytes + Double(most) * frame + copy)
+        let result = isInPlace && shape.frames <= 1 ? 0 : shape.bytes
+        return bytes(fixed + result + Double(most) * frame + copy)
     }
 
     /// The approximate maximum number of bytes that ``encode(_:as:quality:cancellation:)`` uses,

@@ -100,6 +100,9 @@ public enum ImageEngine {
 
     /// Applies filters in order and returns a new bitmap of the same size, depth and metadata.
     ///
+    /// If the caller holds the only reference to the bitmap and passes it on, as with the result of
+    /// a call, the new bitmap takes over its memory; frames of an animation are always copied.
+    ///
     /// Sizes in filters, such as a blur's radius, are relative to the longer side, so a thumbnail
     /// and the full picture look alike. Alpha is kept. Every frame is filtered by itself. A grey
     /// bitmap stays grey if all filters keep grey pixels grey.
@@ -107,13 +110,15 @@ public enum ImageEngine {
     /// - Throws: ``ImagingError/cancelled``, ``ImagingError/timedOut``,
     ///   ``ImagingError/outOfMemory`` or ``ImagingError/filterFailed(detail:)``.
     public static func apply(
-        _ filters: [ImageFilter], to bitmap: Bitmap, cancellation: ImagingCancellation? = nil
+        _ filters: [ImageFilter], to bitmap: consuming Bitmap,
+        cancellation: ImagingCancellation? = nil
     ) throws(ImagingError) -> Bitmap {
         try cancellation?.check()
         guard !filters.isEmpty else { return bitmap }
-        let picture = try render(filters, bitmap, cancellation)
         let staysGrey = bitmap.isGrey && filters.allSatisfy(\.keepsGrey)
-        return Bitmap(owning: picture, isGrey: staysGrey, metadata: bitmap.metadata)
+        let metadata = bitmap.metadata
+        let picture = try render(filters, consume bitmap, cancellation)
+        return Bitmap(owning: picture, isGrey: staysGrey, metadata: metadata)
     }
 
     /// Encodes a bitmap as a file in sRGB, with the metadata that the bitmap has.

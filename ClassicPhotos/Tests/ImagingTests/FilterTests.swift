@@ -47,6 +47,42 @@ import Testing
         #expect(edge[0] > 240 && edge[1] < 15)
     }
 
+    /// The address of a bitmap's pixels.
+    private func address(_ bitmap: Bitmap) -> UInt {
+        bitmap.withPixels { UInt(bitPattern: $0.baseAddress) }
+    }
+
+    /// Makes a bitmap that the caller alone holds, and tells where its pixels are.
+    private func unshared() throws -> (Bitmap, UInt) {
+        let bitmap = try Pictures.colourful(width: 300, height: 200)
+        return (bitmap, address(bitmap))
+    }
+
+    @Test(arguments: everyFilter)
+    func bitmapThatNobodyElseHoldsIsFilteredInPlace(kind: ImageFilter.Kind) throws {
+        let shared = try Pictures.colourful(width: 300, height: 200)
+        let before = shared.pixels()
+        let copied = try ImageEngine.apply([ImageFilter(kind), .sepia()], to: shared)
+        #expect(shared.pixels() == before && address(copied) != address(shared))
+
+        func filtered() throws -> (Bitmap, UInt) {
+            let (bitmap, place) = try unshared()
+            return (try ImageEngine.apply([ImageFilter(kind), .sepia()], to: consume bitmap), place)
+        }
+        let (result, place) = try filtered()
+        #expect(result.pixels() == copied.pixels())
+        // A blur makes a new picture; other steps stay where they are.
+        if kind == .sepia || kind == .noir || kind == .vignette { #expect(address(result) == place) }
+    }
+
+    @Test func cancelledFilterReleasesBitmap() throws {
+        let cancellation = ImagingCancellation()
+        cancellation.cancel()
+        #expect(throws: ImagingError.cancelled) {
+            try ImageEngine.apply([.sepia()], to: unshared().0, cancellation: cancellation)
+        }
+    }
+
     @Test func noFiltersReturnSameBitmap() throws {
         let picture = try Pictures.colourful(width: 10, height: 10)
         #expect(try ImageEngine.apply([], to: picture) === picture)

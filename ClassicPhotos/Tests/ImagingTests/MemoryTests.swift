@@ -48,6 +48,8 @@ import Testing
         #expect(memory([.sepia()]) >= 36_000_000)
         #expect(memory([.sepia(), .blur()]) >= 3 * 36_000_000)
         #expect(memory([.tiltShift()]) > memory([.blur()]))
+        let shape = BitmapShape(size)
+        #expect(ImageEngine.memoryToApply([.sepia()], to: shape, inPlace: true) < 5_000_000)
     }
 
     @Test(arguments: ImageFormat.allCases)

@@ -176,6 +176,9 @@ typedef struct cvips_render cvips_render;
 // Begins a render of a picture with one frame. The pixels of `in`, and the token, must outlive the
 // render. NULL when out of memory.
 cvips_render *cvips_render_new(const cvips_picture *in, const cvips_token *token);
+// Begins a render of a picture with one frame that works in the pixels of the picture and owns
+// them. NULL when out of memory; then the pixels still belong to the caller.
+cvips_render *cvips_render_new_in_place(const cvips_picture *picture, const cvips_token *token);
 void cvips_render_free(cvips_render *render);
 
 // Tone in linear light: out = in + intensity * (gain * luminance^exponent - in), for each of R, G,

@@ -6,21 +6,34 @@ import CVips
 /// its source pixels and its token alive until the call returns.
 final class FilterRender {
     private let render: OpaquePointer
-    /// The source pixels, which the render reads until it is freed.
-    private let bitmap: Bitmap
+    /// The owner of the source pixels, which the render reads until it is freed; nil if the render
+    /// owns its pixels.
+    private let source: Bitmap?
+    /// The shape of the picture.
+    private let shape: cvips_picture
     /// The owner of the token, which the render checks until it is freed.
     private let cancellation: ImagingCancellation?
 
     init(
         _ bitmap: Bitmap, frame: Int, cancellation: ImagingCancellation?
     ) throws(ImagingError) {
-        let render = bitmap.withPicture {
-            var picture = cvips_picture_frame($0, Int32(frame))
-            return cvips_render_new(&picture, cancellation?.token)
-        }
+        var shape = bitmap.withPicture { cvips_picture_frame($0, Int32(frame)) }
+        let render = withExtendedLifetime(bitmap) { cvips_render_new(&shape, cancellation?.token) }
         guard let render else { throw .outOfMemory }
-        self.render = render
-        self.bitmap = bitmap
+        (self.render, self.source, self.shape) = (render, bitmap, shape)
+        self.cancellation = cancellation
+    }
+
+    /// Takes ownership of the pixels and works in them.
+    init(
+        inPlace picture: cvips_picture, cancellation: ImagingCancellation?
+    ) throws(ImagingError) {
+        var shape = picture
+        guard let render = cvips_render_new_in_place(&shape, cancellation?.token) else {
+            cvips_free(picture.pixels)
+            throw .outOfMemory
+        }
+        (self.render, self.source, self.shape) = (render, nil, shape)
         self.cancellation = cancellation
     }
 
@@ -55,14 +68,14 @@ final class FilterRender {
     }
 
     private func levels(of look: ColourLook) -> [UInt16] {
-        bitmap.bitsPerChannel == 16
+        shape.depth == 2
             ? look.levels(Int(CVIPS_CURVE_POINTS), upTo: 65_535)
             : look.levels(Int(CVIPS_CURVE_LEVELS), upTo: 255)
     }
 
     /// Converts a length in thousandths of the longer side to pixels of this bitmap.
     private func pixels(_ radius: Double) -> Double {
-        radius * Double(bitmap.size.longerSide) / 1000
+        radius * Double(max(shape.width, shape.height)) / 1000
     }
 
     /// Returns the picture of one frame, which the caller owns.
@@ -77,11 +90,22 @@ final class FilterRender {
 }
 
 extension ImageEngine {
-    /// Applies filters to every frame.
+    /// Applies filters to every frame; in place if there is one frame and nobody else holds the
+    /// bitmap.
     static func render(
+        _ filters: [ImageFilter], _ bitmap: consuming Bitmap, _ cancellation: ImagingCancellation?
+    ) throws(ImagingError) -> cvips_picture {
+        guard bitmap.frames == 1 else { return try renderFrames(filters, bitmap, cancellation) }
+        if let picture = Bitmap.takePicture(of: &bitmap) {
+            let render = try FilterRender(inPlace: picture, cancellation: cancellation)
+            return try result(of: filters, render)
+        }
+        return try render(filters, bitmap, frame: 0, cancellation)
+    }
+
+    private static func renderFrames(
         _ filters: [ImageFilter], _ bitmap: Bitmap, _ cancellation: ImagingCancellation?
     ) throws(ImagingError) -> cvips_picture {
-        if bitmap.frames == 1 { return try render(filters, bitmap, frame: 0, cancellation) }
         var result = bitmap.picture
         guard cvips_picture_new(&result) == .ok else { throw .outOfMemory }
         do throws(ImagingError) {
@@ -104,7 +128,13 @@ extension ImageEngine {
         _ filters: [ImageFilter], _ bitmap: Bitmap, frame: Int,
         _ cancellation: ImagingCancellation?
     ) throws(ImagingError) -> cvips_picture {
-        let render = try FilterRender(bitmap, frame: frame, cancellation: cancellation)
+        try result(
+            of: filters, FilterRender(bitmap, frame: frame, cancellation: cancellation))
+    }
+
+    private static func result(
+        of filters: [ImageFilter], _ render: FilterRender
+    ) throws(ImagingError) -> cvips_picture {
         for filter in filters { try render.append(filter) }
         return try render.finish()
     }

@@ -28,7 +28,9 @@ public struct ResultMaker: Sendable {
     private let pixelQueue = OperationQueue()
     private let writeQueue = OperationQueue()
     // The queues in which photos wait for memory: first for their files, then for their pixels.
+    // Files of this machine are read so quickly that a few in memory keep all processors busy.
     private let fileQueue = OperationQueue()
+    private let localFileQueue = OperationQueue()
     private let memoryQueue = OperationQueue()
 
     /// Creates a maker.
@@ -57,6 +59,8 @@ public struct ResultMaker: Sendable {
             queue.name = name
             queue.maxConcurrentOperationCount = photosInMemory
         }
+        localFileQueue.name = "Local files in memory"
+        localFileQueue.maxConcurrentOperationCount = 2 * capacity.processors.permits
         writeQueue.name = "Write queue"
         for queue in [downloadQueue, pixelQueue, writeQueue] { timeline?.record(queue) }
     }
@@ -71,7 +75,8 @@ public struct ResultMaker: Sendable {
         _ photo: Photo, after earlier: EarlierResult?, write: @escaping Write
     ) async -> PhotoBatch.Result {
         let file = capacity.file(downloader.maximumSize(of: photo.url))
-        let result = await holding(file, in: fileQueue, named: photo.name) {
+        let queue = photo.url.isFileURL ? localFileQueue : fileQueue
+        let result = await holding(file, in: queue, named: photo.name) {
             await makeResult(of: photo, after: earlier, write: write)
         }
         return result ?? .cancelled
@@ -146,8 +151,8 @@ public struct ResultMaker: Sendable {
 
 /// The pixel stages of one photo.
 private struct Stages {
+    /// Decodes and filters.
     let decode: DecodeOperation
-    let filter: FilterOperation
     let encode: EncodeOperation
 
     init(
@@ -155,18 +160,19 @@ private struct Stages {
         capacity: PixelCapacity
     ) {
         decode = DecodeOperation(
-            after: download, fitting: recipe.size, keeping: recipe.parts(writtenAs: format),
-            limits: limits, acceptingDamage: recipe.acceptsDamage, capacity: capacity)
-        filter = FilterOperation(recipe.filters, after: decode, capacity: capacity)
-        encode = EncodeOperation(after: filter, quality: recipe.quality, capacity: capacity) {
+            after: download, fitting: recipe.size, applying: recipe.filters,
+            keeping: recipe.parts(writtenAs: format), limits: limits,
+            acceptingDamage: recipe.acceptsDamage, capacity: capacity)
+        encode = EncodeOperation(after: decode, quality: recipe.quality, capacity: capacity) {
             format
         }
+        if !recipe.filters.isEmpty { decode.name = "Decode and filter" }
         // Later stages have higher priority, so that few photos are in memory.
         decode.queuePriority = .low
         encode.queuePriority = .high
     }
 
-    var all: [Operation] { [decode, filter, encode] }
+    var all: [Operation] { [decode, encode] }
 
     /// The number of decoded frames.
     var frames: Int {

@@ -164,9 +164,11 @@ public final class PhotoDownloader: Sendable {
         if Task.isCancelled { throw .cancelled }
         switch result {
         case .success(let bytes):
-            let unknown = PhotoVersion(bytes: bytes, entityTag: nil, lastModified: nil, now: 0)
             return Content(
-                bytes: bytes, url: url, version: version ?? unknown, freshness: .file)
+                bytes: bytes, url: url,
+                version: version
+                    ?? PhotoVersion(bytes: bytes, entityTag: nil, lastModified: nil, now: 0),
+                freshness: .file)
         case .failure(let failure): throw .failed(failure)
         }
     }

@@ -15,7 +15,7 @@ public final class EncodeOperation: TypedOperation<EncodedImage>, @unchecked Sen
         as format: @escaping @Sendable () -> ImageFormat = { .jpeg }
     ) {
         super.init(
-            body: pixelWork(timeLimit: .seconds(60)) { cancellation throws(PhotoStageStop) in
+            body: pixelWork(timeLimit: encodingTimeLimit) { cancellation throws(PhotoStageStop) in
                 let bitmap = try source.requireOutput()
                 return try pixelStage(.encode) { () throws(ImagingError) in
                     try ImageEngine.encode(

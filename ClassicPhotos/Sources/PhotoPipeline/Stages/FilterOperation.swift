@@ -24,7 +24,7 @@ public final class FilterOperation: TypedOperation<Bitmap>, @unchecked Sendable 
         input: @escaping @Sendable () throws(PhotoStageStop) -> Bitmap
     ) {
         super.init(
-            body: pixelWork(timeLimit: .seconds(60)) { cancellation throws(PhotoStageStop) in
+            body: pixelWork(timeLimit: filteringTimeLimit) { cancellation throws(PhotoStageStop) in
                 let bitmap = try input()
                 return try pixelStage(.filter) { () throws(ImagingError) in
                     try ImageEngine.apply(filters, to: bitmap, cancellation: cancellation)

@@ -45,6 +45,11 @@ extension TypedOperation {
     }
 }
 
+/// The limits of processor time, which the work on no honest picture reaches.
+let decodingTimeLimit = Duration.seconds(20)
+let filteringTimeLimit = Duration.seconds(60)
+let encodingTimeLimit = Duration.seconds(60)
+
 /// The body of a stage that works on its thread: decoding, filtering, encoding, writing.
 ///
 /// Cancelling the operation also cancels the work in the picture library, which stops within
@@ -63,7 +68,8 @@ func pixelWork<Output>(
     }
 }
 
-/// Runs pixel work and attributes its errors to a stage.
+/// Runs pixel work and attributes its errors to a stage; the failure of a filter always to
+/// filtering.
 func pixelStage<Output>(
     _ stage: PhotoFailure.Stage, _ work: () throws(ImagingError) -> Output
 ) throws(PhotoStageStop) -> Output {
@@ -74,7 +80,7 @@ func pixelStage<Output>(
     } catch {
         throw .failed(
             PhotoFailure(
-                stage: stage, reason: error.description + error.advice,
+                stage: error.isOfFilter ? .filter : stage, reason: error.description + error.advice,
                 isRetryable: error.isRetryable, cause: error.cause))
     }
 }
@@ -103,6 +109,10 @@ extension ImagingError {
             .engineUnavailable:
             ""
         }
+    }
+
+    fileprivate var isOfFilter: Bool {
+        if case .filterFailed = self { true } else { false }
     }
 
     /// The error as a code; nil for errors that are no fault of the picture.

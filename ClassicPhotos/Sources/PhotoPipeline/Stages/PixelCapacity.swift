@@ -56,7 +56,8 @@ public struct PixelCapacity: Sendable {
     /// The approximate maximum number of bytes that all stages of one photo use, from decoding
     /// until the result is written.
     ///
-    /// The estimate covers decoding, then the bitmap, the extra buffers of filtering, and encoding.
+    /// The estimate covers decoding, then the bitmap, which is filtered in place, the extra buffers
+    /// of filtering, and encoding.
     ///
     /// - Parameters:
     ///   - info: the photo's header.
@@ -69,13 +70,12 @@ public struct PixelCapacity: Sendable {
         keeping parts: PictureParts = []
     ) -> Int {
         let shape = info.shape(fitting: box, keeping: parts)
-        let filtering = ImageEngine.memoryToApply(filters, to: shape)
+        let filtering = ImageEngine.memoryToApply(filters, to: shape, inPlace: true)
         let encoding = ImageEngine.memoryToEncode(shape, as: format)
-        let filtered = filters.isEmpty ? 0 : shape.byteCount
         // The counts are limited so far below the largest integer that their sums do not overflow.
         return max(
             ImageEngine.memoryToDecode(info, fitting: box, keeping: parts),
-            shape.byteCount + max(filtering, filtered + encoding))
+            shape.byteCount + max(filtering, encoding))
     }
 
     /// The trait for an operation that does pixel work itself.

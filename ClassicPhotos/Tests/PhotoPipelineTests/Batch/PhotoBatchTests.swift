@@ -174,8 +174,8 @@ struct PhotoBatchTests {
             #expect(reasons(outcome) == [:])
             #expect(try files(below: results).count == 20)
             let picture = try PixelTimeline(timeline)
-            #expect(picture.count(of: ["Decode", "Filter", "Encode"]) == 60)
-            #expect(picture.maximumConcurrency(of: ["Decode", "Filter", "Encode"]) == 1)
+            #expect(picture.count(of: ["Decode and filter", "Encode"]) == 40)
+            #expect(picture.maximumConcurrency(of: ["Decode and filter", "Encode"]) == 1)
         }
     }
 
@@ -191,8 +191,8 @@ struct PhotoBatchTests {
             _ = try await run(
                 records, into: results, capacity: PixelCapacity(processors: 2), timeline: timeline)
             let picture = try PixelTimeline(timeline)
-            #expect(picture.count(of: ["Decode", "Filter", "Encode"]) == 120)
-            #expect(picture.maximumConcurrency(of: ["Decode", "Filter", "Encode"]) <= 2)
+            #expect(picture.count(of: ["Decode and filter", "Encode"]) == 80)
+            #expect(picture.maximumConcurrency(of: ["Decode and filter", "Encode"]) <= 2)
         }
     }
 

@@ -123,7 +123,8 @@ struct PixelCapacityTests {
         }
         let bitmap = 36_000_000
         #expect(bytesNeeded([]) >= bitmap)
-        #expect(bytesNeeded([.sepia()]) >= 2 * bitmap)
+        // The filter works in the memory of the decoded pixels.
+        #expect(bytesNeeded([.sepia()]) < 2 * bitmap)
         #expect(bytesNeeded([.blur()]) > bytesNeeded([.sepia()]))
         #expect(bytesNeeded([.sepia()], .png) > bytesNeeded([.sepia()], .jpeg))
         #expect(bytesNeeded([.sepia()], box: PixelSize(width: 320, height: 320)) < bitmap)
