@@ -67,12 +67,16 @@ import Testing
 
         func filtered() throws -> (Bitmap, UInt) {
             let (bitmap, place) = try unshared()
-            return (try ImageEngine.apply([ImageFilter(kind), .sepia()], to: consume bitmap), place)
+            return (
+                try ImageEngine.apply([ImageFilter(kind), .sepia()], to: consume bitmap), place
+            )
         }
         let (result, place) = try filtered()
         #expect(result.pixels() == copied.pixels())
         // A blur makes a new picture; other steps stay where they are.
-        if kind == .sepia || kind == .noir || kind == .vignette { #expect(address(result) == place) }
+        if kind == .sepia || kind == .noir || kind == .vignette {
+            #expect(address(result) == place)
+        }
     }
 
     @Test func cancelledFilterReleasesBitmap() throws {

@@ -18,10 +18,10 @@ final class DownloadTransfer: Sendable {
 
     /// The text of a ``PhotoVersion`` that need not be downloaded again.
     let known: String?
-    let progress: DownloadProgress.Handler?
+    let progress: DownloadProgress.Handler
     private let kept = Mutex<Part?>(nil)
 
-    init(unless known: String?, progress: DownloadProgress.Handler?) {
+    init(unless known: String?, progress: @escaping DownloadProgress.Handler) {
         self.known = known
         self.progress = progress
     }

@@ -9,13 +9,22 @@ import Operations
 /// for hosts that are allowed when the downloader is created. URLs with a user name or password,
 /// and redirections from https to http, are rejected.
 ///
-/// One downloader serves a whole program, because it reuses connections. Call ``shutdown()`` when
-/// done. All methods are thread-safe.
+/// One downloader serves a whole program: it reuses connections, and carries out equal downloads at
+/// the same time only once, such as those of a ``PhotoLoader`` and a ``PhotoBatch``. Call
+/// ``shutdown()`` when done. All methods are thread-safe.
 public final class PhotoDownloader: Sendable {
     private let web: WebClient
     private let limits: DownloadLimits
     /// The downloads over http and https, with their further attempts.
-    private let downloads = OperationQueue()
+    let downloads = OperationQueue()
+    /// Those who watch downloads.
+    let progress = ProgressBoard()
+
+    /// What a download depends on.
+    private struct Key: Hashable, Sendable {
+        let url: URL
+        let version: String?
+    }
 
     /// Creates a downloader; it opens no connection yet.
     ///
@@ -114,10 +123,7 @@ public final class PhotoDownloader: Sendable {
     ///
     /// - Parameters:
     ///   - version: the text of an earlier ``PhotoVersion``; nil to download in any case.
-    ///   - progress: called on any thread for each part of a download that arrives.
-    func answer(
-        of url: URL, unless version: String?, progress: DownloadProgress.Handler? = nil
-    ) async throws(PhotoStageStop) -> Answer {
+    func answer(of url: URL, unless version: String?) async throws(PhotoStageStop) -> Answer {
         guard !url.isFileURL else {
             let content = try await readFile(url, unless: version)
             return content.map { .content($0) } ?? .unchanged(.file)
@@ -131,7 +137,7 @@ public final class PhotoDownloader: Sendable {
                     stage: .download, reason: "The URL cannot be downloaded: \(error.message).",
                     isRetryable: false, cause: .init(.badAddress, ["detail": error.message])))
         }
-        return try await fetch(start, unless: version, progress)
+        return try await fetch(start, unless: version)
     }
 
     /// The maximum size of a URL's contents in bytes, as far as it is known before the download.
@@ -176,7 +182,7 @@ public final class PhotoDownloader: Sendable {
     // MARK: Web
 
     private func fetch(
-        _ url: WebURL, unless version: String?, _ progress: DownloadProgress.Handler?
+        _ url: WebURL, unless version: String?
     ) async throws(PhotoStageStop) -> Answer {
         let retries = OperationTrait.retry(
             max(limits.attempts, 1) - 1, backoff: .exponential(from: limits.retryDelay)
@@ -186,15 +192,16 @@ public final class PhotoDownloader: Sendable {
             else { return .stop }
             return .retry(after: retry.after ?? .zero)
         }
-        let transfer = DownloadTransfer(unless: version, progress: progress)
-        let download = downloads.add(
-            .name(url.url.lastPathComponent), retries,
-            .priority(Operation.current?.queuePriority ?? .normal)
-        ) { [web] () async throws -> Answer in
-            try await web.fetch(url, transfer)
+        let transfer = DownloadTransfer(unless: version) { [progress] in
+            progress.report($0, $1, of: url.url)
         }
         do {
-            return try await download.valueUnlessCancelled
+            return try await downloads.sharedValue(
+                .name(url.url.lastPathComponent), retries, by: Key(url: url.url, version: version),
+                priority: Operation.current?.queuePriority ?? .normal
+            ) { [web] () async throws -> Answer in
+                try await web.fetch(url, transfer)
+            }
         } catch DownloadProblem.failed(let failure, _) {
             throw .failed(failure)
         } catch {

@@ -198,7 +198,7 @@ final class WebClient: Sendable {
                     throw tooLarge
                 }
                 bytes.append(contentsOf: chunk.readableBytesView)
-                transfer.progress?(DownloadProgress(received: bytes.count, total: total), bytes)
+                transfer.progress(DownloadProgress(received: bytes.count, total: total), bytes)
             }
         } catch {
             transfer.keep(bytes, of: url, response.headers)

@@ -29,7 +29,8 @@ extension PhotoLoader {
             return try await pixels.sharedValue(
                 "Decode", options.capacity.processor, options.capacity.memory(need), by: key,
                 priority: request.priority,
-                body: pixelWork(timeLimit: decodingTimeLimit) { cancellation throws(PhotoStageStop) in
+                body: pixelWork(timeLimit: decodingTimeLimit) {
+                    cancellation throws(PhotoStageStop) in
                     let bitmap = try pixelStage(.decode) { () throws(ImagingError) in
                         try ImageEngine.decode(
                             bytes, fitting: size, limits: limits, cancellation: cancellation)
@@ -72,7 +73,8 @@ extension PhotoLoader {
             try await pixels.sharedValue(
                 "Filter", options.capacity.processor, options.capacity.memory(need), by: key,
                 priority: priority,
-                body: pixelWork(timeLimit: filteringTimeLimit) { cancellation throws(PhotoStageStop) in
+                body: pixelWork(timeLimit: filteringTimeLimit) {
+                    cancellation throws(PhotoStageStop) in
                     var bitmap = photo.bitmap
                     for processor in processors {
                         bitmap = try processor.process(bitmap, cancellation)
@@ -115,7 +117,8 @@ extension PhotoLoader {
             try await pixels.sharedValue(
                 "Encode", options.capacity.processor, options.capacity.memory(need), by: key,
                 priority: priority,
-                body: pixelWork(timeLimit: encodingTimeLimit) { cancellation throws(PhotoStageStop) in
+                body: pixelWork(timeLimit: encodingTimeLimit) {
+                    cancellation throws(PhotoStageStop) in
                     let image = try pixelStage(.encode) { () throws(ImagingError) in
                         try ImageEngine.encode(
                             photo.bitmap, as: format, quality: quality, cancellation: cancellation)

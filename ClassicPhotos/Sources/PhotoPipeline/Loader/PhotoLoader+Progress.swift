@@ -37,7 +37,8 @@ extension PhotoLoader {
             let previews = PreviewMaker(for: request, in: pixels, options: options) { bitmap in
                 continuation.yield(.preview(bitmap))
             }
-            let number = progress.watch(request.url) { progress, bytes in
+            let board = downloader.progress
+            let number = board.watch(request.url) { progress, bytes in
                 continuation.yield(.downloading(progress))
                 previews.received(bytes)
             }
@@ -51,7 +52,7 @@ extension PhotoLoader {
                 } catch {
                     continuation.finish(throwing: error)
                 }
-                progress.end(number, of: request.url)
+                board.end(number, of: request.url)
                 await previews.stop()
             }
             continuation.onTermination = { _ in task.cancel() }

@@ -47,7 +47,6 @@ public final class PhotoLoader: Sendable {
     /// The latest downloads, so that another size of a photo in an interface is not downloaded
     /// again; empty if there is a cache on the disk.
     private let latestDownloads: PictureCache
-    let progress = ProgressBoard()
     /// What is known about the versions of photos on the web.
     private let known = Mutex<[URL: Known]>([:])
     /// Whole requests, which wait for the work of the other queues.
@@ -236,9 +235,7 @@ public final class PhotoLoader: Sendable {
             if isFresh { return stored.original(of: url) }
         }
         let condition = stored?.version ?? inMemory?.version
-        let answer = try await downloader.answer(
-            of: url, unless: condition?.text,
-            progress: { [progress] in progress.report($0, $1, of: url) })
+        let answer = try await downloader.answer(of: url, unless: condition?.text)
         switch answer {
         case .content(let content):
             remember(content.version, content.freshness, of: url)

@@ -98,7 +98,9 @@ struct DownloadTimeTests {
         } _: { origin in
             let downloader = PhotoDownloader(limits: limits, allowing: [.thisMachine])
             let results = await withTaskGroup(of: String.self) { group in
-                for _ in 0..<3 { group.addTask { await downloaded(origin.url, with: downloader) } }
+                for number in 0..<3 {
+                    group.addTask { await downloaded("\(origin.url)/\(number)", with: downloader) }
+                }
                 return await group.reduce(into: []) { $0.append($1) }
             }
             #expect(results == ["slow!", "slow!", "slow!"])
@@ -118,18 +120,18 @@ struct DownloadTimeTests {
             }
         } _: { origin in
             let downloader = PhotoDownloader(limits: limits, allowing: [.thisMachine])
-            func start() -> Task<String, Never> {
-                Task { await downloaded(origin.url, with: downloader) }
+            func start(_ name: String) -> Task<String, Never> {
+                Task { await downloaded("\(origin.url)/\(name)", with: downloader) }
             }
-            let first = start()
+            let first = start("first")
             #expect(await asked.arrives())
-            let second = start()
+            let second = start("second")
             #expect(await comesTrue { downloader.requestCount == 2 })
-            let third = start()
+            let third = start("third")
             #expect(await comesTrue { downloader.requestCount == 3 })
             second.cancel()
             #expect(await second.value == "cancelled")
-            #expect(downloader.requestCount == 2)
+            #expect(await comesTrue { downloader.requestCount == 2 })
             answer.send()
             #expect(await first.value == "photo")
             answer.send()
@@ -153,8 +155,8 @@ struct DownloadTimeTests {
         } _: { origin in
             let downloader = PhotoDownloader(limits: limits, allowing: [.thisMachine])
             await withTaskGroup(of: String.self) { group in
-                for _ in 0..<100 {
-                    group.addTask { await downloaded(origin.url, with: downloader) }
+                for number in 0..<100 {
+                    group.addTask { await downloaded("\(origin.url)/\(number)", with: downloader) }
                 }
                 for await result in group { #expect(result == "photo") }
             }

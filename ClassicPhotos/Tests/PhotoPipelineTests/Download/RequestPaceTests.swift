@@ -39,8 +39,8 @@ struct RequestPaceTests {
             let downloader = PhotoDownloader(limits: limits, allowing: [.thisMachine])
             let start = ContinuousClock.now
             await withTaskGroup(of: String.self) { group in
-                for _ in 0..<5 {
-                    group.addTask { await downloaded(origin.url, with: downloader) }
+                for number in 0..<5 {
+                    group.addTask { await downloaded("\(origin.url)/\(number)", with: downloader) }
                 }
                 for await result in group { #expect(result == "photo") }
             }

@@ -85,6 +85,37 @@ struct PhotoLoaderTests {
         }
     }
 
+    /// A batch downloads through the downloader, too.
+    @Test func loaderAndBatchShareDownload() async throws {
+        let picture = try jpeg()
+        let (asked, answer) = (Signal(), Signal())
+        try await withScriptedOrigin { connection in
+            _ = connection.readHead()
+            asked.send()
+            answer.wait()
+            connection.send(picture)
+        } _: { origin in
+            try await withLoader { loader, _ in
+                let url = webURL(origin.url + "/a.jpg")
+                let photo = Task { try await loader.photo(for: url, priority: .low) }
+                #expect(await asked.arrives())
+                let downloader = loader.downloader
+                let download = try #require(downloader.downloads.operations.first)
+                let operation = DownloadOperation(url: url, with: downloader)
+                operation.queuePriority = .veryHigh
+                let queue = OperationQueue()
+                queue.addOperation(operation)
+                #expect(await comesTrue { download.queuePriority == .veryHigh })
+                // The download goes on as long as somebody needs it.
+                photo.cancel()
+                await #expect(throws: PhotoStageStop.cancelled) { try await photo.value }
+                answer.send()
+                #expect(try await operation.value == picture)
+                #expect(origin.requests.count == 1)
+            }
+        }
+    }
+
     @Test func workEndsWithItsLastCaller() async throws {
         let (asked, closed) = (Signal(), Signal())
         try await withScriptedOrigin { connection in
