@@ -47,7 +47,8 @@ build: install-run
 
 # The tests of the libraries run twice: optimised, and not optimised with thread sanitizer. Durable
 # jobs are left out of the second run: their tests have leases of a second, and check processes.
-test: install-test lint model-check app-tests docs consumer release-tests snippets thread-sanitizer
+test: install-test lint model-check app-tests fuzz docs consumer release-tests snippets \
+	thread-sanitizer
 	@echo "Everything passed."
 
 # The quick check for work on Operations: needs no other package. LAYER is a name from the list of
@@ -130,8 +131,8 @@ stress:
 	OPERATIONS_STRESS_OPERATIONS=$(STRESS_OPERATIONS) \
 		Scripts/run-tests $(OPTIMISED) --filter StressTests
 
-# Feeds random bytes to the readers of pictures, lists, looks and HTTP headers, each for
-# FUZZ_SECONDS.
+# Feeds random bytes to the readers of pictures, lists, looks, addresses and HTTP headers, each for
+# FUZZ_SECONDS. Set FUZZ_SECONDS=3600 for a long run.
 FUZZ_SECONDS ?= 30
 
 fuzz: install-test

@@ -38,7 +38,7 @@ private func checkVersion(_ headers: HTTPHeaders, now: Int) {
 /// Only a response with the rest of the same file continues an interrupted download.
 private func checkRest(_ headers: HTTPHeaders) {
     guard let url = URL(string: "https://example.com/a.jpg") else { return }
-    let transfer = DownloadTransfer(unless: nil, progress: nil)
+    let transfer = DownloadTransfer(unless: nil) { _, _ in }
     transfer.keep([1, 2, 3], of: url, headers)
     guard let part = transfer.takePart(of: url) else { return }
     precondition(part.entityTag.hasPrefix("\"") && transfer.takePart(of: url) == nil)

@@ -36,12 +36,15 @@ struct PhotoListBuilder {
         if let name { try add(name: name, url: url) } else { try add(url) }
     }
 
-    /// Adds the photo at a path in a local list, whose bytes need not be UTF-8.
-    mutating func add(path: [UInt8]) throws(PhotoSourceError) {
-        guard let path = localPath(path) else {
-            preconditionFailure("only a local list has paths")
-        }
-        try add(path.url)
+    /// Adds the photo at a path in a local list, whose bytes are not UTF-8.
+    mutating func add(
+        path bytes: [UInt8], at place: PhotoSourceError.Place
+    ) throws(PhotoSourceError) {
+        if let path = localPath(bytes) { return try add(path.url) }
+        try addFailure(
+            name: displayText(bytes),
+            problem: "\(quoted(displayText(bytes))) is neither UTF-8 nor a path on this machine",
+            at: place)
     }
 
     /// The path that a text in a local list stands for; nil for a URL, and in a list from the web.
@@ -51,8 +54,12 @@ struct PhotoListBuilder {
     private func localPath(_ text: [UInt8]) -> LocalPath? {
         guard let baseURL, baseURL.isFileURL, let base = LocalPath(baseURL) else { return nil }
         let shown = displayText(text)
-        // A URL may start with the name of its host, which is not a file on this machine.
-        guard PhotoURL.scheme(of: shown) == nil, !shown.hasPrefix("//") else { return nil }
+        let isText = Array(shown.utf8) == text
+        // A URL is text. It may start with the name of its host, which is not a file on this
+        // machine.
+        guard !isText || PhotoURL.scheme(of: shown) == nil && !shown.hasPrefix("//") else {
+            return nil
+        }
         let folder = baseURL.hasDirectoryPath ? base : base.folder ?? .workingFolder
         func path(_ bytes: [UInt8]) -> LocalPath? {
             guard !bytes.isEmpty, !bytes.contains(0) else { return nil }
@@ -64,7 +71,6 @@ struct PhotoListBuilder {
             return (try? LocalFiles.kind(of: path, followingLinks: true, named: shown)) != nil
         }
         let trimmed = Array(PhotoURL.trim(shown).utf8)
-        let isText = Array(shown.utf8) == text
         let candidates = [text] + (isText ? [trimmed, percentDecoded(PhotoURL.trim(shown))] : [])
         return path(candidates.first { exists(path($0)) } ?? (isText ? trimmed : text))
     }

@@ -120,14 +120,15 @@ struct PhotoListParser {
     private func addLines(to builder: inout PhotoListBuilder) throws(PhotoSourceError) {
         let lines = textBytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
+            let place = PhotoSourceError.Place.line(index + 1)
             guard String(validating: line, as: UTF8.self) != nil else {
                 try builder.add(
-                    path: line.last == UInt8(ascii: "\r") ? line.dropLast() : Array(line))
+                    path: line.last == UInt8(ascii: "\r") ? line.dropLast() : Array(line),
+                    at: place)
                 continue
             }
             let text = PhotoURL.trim(String(decoding: line, as: UTF8.self))
             guard !text.isEmpty, !text.hasPrefix("#") else { continue }
-            let place = PhotoSourceError.Place.line(index + 1)
             if builder.records.isEmpty, !mayBeURL(text) {
                 // Any text can be read as relative URLs, but a letter is not a list of photos.
                 throw PhotoSourceError(

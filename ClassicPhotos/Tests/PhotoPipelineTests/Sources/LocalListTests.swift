@@ -43,6 +43,18 @@ import Testing
         }
     }
 
+    /// The fuzzer found that lines such as these stopped the program.
+    @Test func bytesThatLookLikeURLArePaths() throws {
+        let lines = ["//host/caf", "http:", "http://host/"].map { Array($0.utf8) + [0xE9] }
+        let list = try PhotoList.parse(
+            bytes: Array("a.jpg\n".utf8) + lines.joined(separator: [0x0A]), named: "list",
+            relativeTo: fileBase)
+        #expect(
+            list.records.dropFirst().map { $0.url.flatMap { LocalPath($0)?.description } } == [
+                #"//host/caf\xE9"#, #"/lists/http:\xE9"#, #"/lists/http://host/\xE9"#,
+            ])
+    }
+
     @Test func bytesThatAreNotUTF8ArePaths() async throws {
         try await withTemporaryFolder { folder in
             let root = try #require(LocalPath(folder))
