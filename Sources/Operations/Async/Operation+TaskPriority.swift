@@ -6,11 +6,15 @@ extension Operation {
     /// does not count before some code in the process uses qualities, because it would cost another
     /// task.
     var taskPriority: TaskPriority? {
+        needsTaskPriority ? status.quality.taskPriority : nil
+    }
+
+    /// Whether there is a ``taskPriority``; a quicker question.
+    var needsTaskPriority: Bool {
         let quality = status.quality
-        guard queueReference.load(ordering: .relaxed) != nil,
-            QualityOfServiceUse.isOn || quality.property != .default
-        else { return nil }
-        return quality.taskPriority
+        return queueReference.load(ordering: .relaxed) != nil
+            && (QualityOfServiceUse.isOn || quality.property != .default)
+            && QualityOfService(rank: quality.rankInForce) != .default
     }
 }
 

@@ -23,7 +23,7 @@ extension Operation: TaskStarting {
     /// Whether the operation needs nothing that has to be done for its task alone.
     final func mayUseRunner(in queue: OperationQueue) -> Bool {
         // The flag `needsSetup` does not matter here, because it concerns the thread.
-        taskPriority == nil && queue.instrumentation.load(ordering: .relaxed) == 0
+        !needsTaskPriority && queue.instrumentation.load(ordering: .relaxed) == 0
     }
 
     func runOnOwnThread(niceness: Int32, _ body: @escaping @Sendable () -> Void) {

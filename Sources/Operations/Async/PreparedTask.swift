@@ -29,7 +29,7 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
 
     /// Creates a prepared task. Returns nil outside tasks, where there is nothing to inherit.
     static func inheritingTaskLocals(mayBeDriven: Bool = true) -> PreparedTask? {
-        withUnsafeCurrentTask { $0 == nil } ? nil : PreparedTask(mayBeDriven: mayBeDriven)
+        ThreadContext.currentTask == nil ? nil : PreparedTask(mayBeDriven: mayBeDriven)
     }
 
     /// - Parameter mayBeDriven: Whether the task may have to run for a driver.

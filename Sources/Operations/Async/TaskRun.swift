@@ -28,7 +28,7 @@ final class TaskRun: OperationTask, @unchecked Sendable {
         startTime.store(monotonicNanoseconds(), ordering: .relaxed)
         let queue = ThreadContext.currentQueue ?? TaskContext.queue
         let runsInPrepared =
-            prepared != nil && operation.taskPriority == nil && !operation.mayRunAgain
+            prepared != nil && !operation.needsTaskPriority && !operation.mayRunAgain
         let executor = (runsInPrepared ? prepared?.executor : nil) ?? PoolExecutor()
         let body = AsyncBody(operation, in: queue, on: queue?.driver == nil ? executor : nil)
         // Publish the body before the task exists: the task may run on this thread, and for long,

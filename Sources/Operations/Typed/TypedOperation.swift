@@ -17,8 +17,8 @@ import Synchronization
 /// `async` body that is made inside a task carries that task's task-local values into its body.
 open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     // Unchecked: the thread that makes the operation sets `body`; later only the thread that runs
-    // or ends the operation touches `body` and writes `returned`. Other threads read `returned`
-    // only after they have seen in the state that the operation has finished. So no two accesses
+    // or ends the operation touches `body` and writes `output`. Other threads read `output` only
+    // after they have seen in the state that the operation has finished. So no two accesses
     // overlap, and the two properties need no exclusivity checks at run time, which would cost time
     // at each release.
 
@@ -36,7 +36,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// The task of an async body.
     private let run: TaskRun?
     @exclusivity(unchecked)
-    private var returned: Output?
+    private var output = StoredOutput<Output>()
 
     /// Makes an operation for a subclass that overrides `main() async throws`.
     public override init() {
@@ -83,13 +83,13 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     deinit {
         // The usual case: the body has run, and its result is a trivial value that holds no other
         // object.
-        if case .none = body, run == nil, _isPOD(Output.self) { return }
+        if case .none = body, run == nil, _isPOD(Output.self) { return output.remove() }
         ThreadContext.releasing {
             run?.abandon()
             body = nil
-            returned = nil
+            output.remove()
         } later: {
-            (body, returned, run.map(AbandonedRun.init))
+            (body, output.take(), run.map(AbandonedRun.init))
         }
     }
 
@@ -108,7 +108,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
             }
             switch state.outcome {
             case .succeeded:
-                if let returned { return returned }
+                if let output = output.value { return output }
                 // A subclass whose work returns nothing may have ended by other means.
                 if let nothing = () as? Output { return nothing }
                 throw OperationResultError.noOutput(operation: label)
@@ -165,7 +165,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     private func runBody() {
         guard case .function(let body) = body else { return }
         do {
-            returned = try body()
+            output.set(try body())
         } catch {
             fail(error)
         }
@@ -203,7 +203,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         // No other class is the body of a task.
         run.begin(in: unsafeDowncast(task, to: AsyncBody.self), for: self)
         do {
-            returned = try await body()
+            output.set(try await body())
         } catch {
             fail(error)
         }
@@ -216,11 +216,10 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
             if let queue = TaskContext.queue, let progress = progress(in: queue), !mayRunAgain {
                 let unit = progress.makeUnit()
                 defer { unit.completedUnitCount = 1 }
-                returned = try await unit.performAsCurrent(withPendingUnitCount: 1) {
-                    try await main()
-                }
+                output.set(
+                    try await unit.performAsCurrent(withPendingUnitCount: 1) { try await main() })
             } else {
-                returned = try await main()
+                output.set(try await main())
             }
         } catch {
             fail(error)

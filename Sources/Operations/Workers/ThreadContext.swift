@@ -122,7 +122,8 @@ package final class ThreadContext: @unchecked Sendable {
         return Unmanaged<ThreadContext>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
     }
 
-    /// Identifies the current task among the tasks that exist at the same time.
+    /// Identifies the current task among the tasks that exist at the same time: the bits of its
+    /// `UnsafeCurrentTask`.
     static var currentTask: UInt? {
         withUnsafeCurrentTask { $0.map { unsafeBitCast($0, to: UInt.self) } }
     }
