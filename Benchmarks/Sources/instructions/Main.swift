@@ -40,10 +40,16 @@ enum Workload: String, CaseIterable {
     case layers = "W4-layered"
     case wavefront = "W4-wavefront"
     case asynchronous = "W9"
+    case queues = "W16-queue"
 
     func run(_ count: Int, _ marks: Marks) {
         let queue = OperationQueue()
         switch self {
+        case .queues:
+            for index in 0..<count {
+                _ = OperationQueue()
+                marks.mark(index)
+            }
         case .blockOperations:
             for index in 0..<count { queue.addOperation(BlockOperation { marks.mark(index) }) }
         case .closures:

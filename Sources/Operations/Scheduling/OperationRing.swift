@@ -10,7 +10,6 @@ struct Ring<Reference>: ~Copyable {
     /// The lane of cancelled operations, which need no slot. The lanes before it are those of the
     /// priorities.
     static var cancelledLane: Int { PriorityLanes.count }
-    private static var laneCount: Int { PriorityLanes.count + 1 }
 
     /// All unfinished operations have their places in `head..<tail`.
     private(set) var head = 0
@@ -20,20 +19,29 @@ struct Ring<Reference>: ~Copyable {
     private var slots: UnsafeMutablePointer<Reference?>
     private var lanes: UnsafeMutablePointer<BitTree>
 
+    /// Makes a ring without capacity, which allocates nothing.
+    init() {
+        capacity = 0
+        slots =
+            UnsafeMutablePointer(bitPattern: MemoryLayout<Reference?>.alignment).unsafelyUnwrapped
+        lanes = lanesWithoutMembers
+    }
+
     /// - Parameter capacity: a power of two, at least 64.
-    init(capacity: Int = 64) {
+    private init(capacity: Int) {
         self.capacity = capacity
         slots = .allocate(capacity: capacity)
         slots.initialize(repeating: nil, count: capacity)
-        lanes = .allocate(capacity: Self.laneCount)
-        for lane in 0..<Self.laneCount {
+        lanes = .allocate(capacity: laneCount)
+        for lane in 0..<laneCount {
             (lanes + lane).initialize(to: BitTree(capacity: capacity))
         }
     }
 
     deinit {
+        if capacity == 0 { return }
         slots.deallocate()
-        for lane in 0..<Self.laneCount { lanes[lane].deallocate() }
+        for lane in 0..<laneCount { lanes[lane].deallocate() }
         lanes.deallocate()
     }
 
@@ -142,8 +150,8 @@ struct Ring<Reference>: ~Copyable {
     ///   operations are moved.
     /// - Complexity: O(capacity), amortised over as many additions.
     mutating func growOrCompact(move: (Reference, Int, Int) -> Void) {
-        let compacts = count * 2 <= capacity
-        var replacement = Ring(capacity: compacts ? capacity : 2 * capacity)
+        let compacts = capacity > 0 && count * 2 <= capacity
+        var replacement = Ring(capacity: compacts ? capacity : max(64, 2 * capacity))
         replacement.head = compacts ? tail - count : head
         replacement.tail = replacement.head
         for sequence in head..<tail {
@@ -152,7 +160,7 @@ struct Ring<Reference>: ~Copyable {
                 continue
             }
             let place = replacement.append(operation)
-            for lane in 0..<Self.laneCount where isReady(sequence, lane: lane) {
+            for lane in 0..<laneCount where isReady(sequence, lane: lane) {
                 replacement.setReady(place, lane: lane)
             }
             if compacts { move(operation, sequence, place) }
@@ -160,3 +168,14 @@ struct Ring<Reference>: ~Copyable {
         self = replacement
     }
 }
+
+/// The lanes of all rings without capacity. They stay empty, because an operation is in a lane only
+/// while it has a place in the ring.
+nonisolated(unsafe) private let lanesWithoutMembers = {
+    let lanes = UnsafeMutablePointer<BitTree>.allocate(capacity: laneCount)
+    lanes.initialize(repeating: BitTree(capacity: 64), count: laneCount)
+    return lanes
+}()
+
+/// The lanes of the priorities, and that of cancelled operations.
+private var laneCount: Int { PriorityLanes.count + 1 }

@@ -42,7 +42,8 @@ struct RescheduledOperations {
     }
 
     private var standings: [Int: Standing] = [:]
-    private var lanes = Self.emptyLanes
+    /// The entries by priority level; empty before the first entry.
+    private var lanes: [Heap<Entry>] = []
     /// The entries that were met behind a barrier, until the barrier has gone.
     private var held = Heap<HeldEntry>()
     private var lastTicket = 0
@@ -119,6 +120,7 @@ struct RescheduledOperations {
     private mutating func insert(
         _ standing: Standing, place: Int, lane: Int, in order: ReadyOrder
     ) {
+        if lanes.isEmpty { lanes = Self.emptyLanes }
         let key = order.sortKey(
             standing.turn, place: place, lane: lane, readySince: standing.readySince)
         lanes[lane].insert(
@@ -145,6 +147,7 @@ struct RescheduledOperations {
     /// - Complexity: O(log n), amortised over all ready operations.
     @inline(never)
     mutating func first(_ lane: Int, upTo limit: Int = .max) -> (key: SortKey, place: Int)? {
+        guard !lanes.isEmpty else { return nil }
         while let first = held.first, first.entry.place <= limit {
             let entry = held.removeFirst().entry
             lanes[entry.lane].insert(entry)
@@ -184,7 +187,7 @@ struct RescheduledOperations {
     /// - Parameter order: the order of the queue, in which all ready operations here were put.
     mutating func renumber(_ places: Renumbering, in order: ReadyOrder) {
         let old = standings
-        (standings, lanes, held, deadlines) = ([:], Self.emptyLanes, Heap(), 0)
+        (standings, lanes, held, deadlines) = ([:], [], Heap(), 0)
         for (place, var standing) in old {
             guard let place = places(place) else { continue }
             standing.turn.number = places.first(from: standing.turn.number)

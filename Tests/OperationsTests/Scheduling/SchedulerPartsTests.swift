@@ -37,6 +37,24 @@ struct SchedulerPartsTests {
         #expect(tree.isEmpty && tree.first(from: 0) == nil)
     }
 
+    @Test func ringAllocatesNothingUntilItGrows() {
+        var ring = OperationRing()
+        #expect(ring.capacity == 0 && ring.isFull)
+        ring.skip(70)
+        #expect((ring.head, ring.tail) == (70, 70) && ring[70] == nil)
+        for lane in 0...OperationRing.cancelledLane {
+            #expect(ring.readyCount(lane) == 0 && ring.firstReady(lane) == nil)
+            #expect(ring.lastReady(lane) == nil)
+        }
+        ring.growOrCompact { _, _, _ in Issue.record("there is no operation to move") }
+        let operation = BlockOperation {}
+        let place = ring.append(.passUnretained(operation))
+        ring.setReady(place, lane: 2)
+        #expect(place == 70 && ring.capacity == 64 && ring.firstReady(2) == 70)
+        // The lanes of other rings are not affected.
+        #expect(OperationRing().readyCount(2) == 0)
+    }
+
     /// After another worker has run all operations of a batch, the batch must not report again that
     /// the queue has become empty.
     @Test func fullyReclaimedBatchDoesNotEmptyQueue() {

@@ -32,6 +32,8 @@ protocol Contender: Sendable {
     func asyncChain(_ count: Int) -> Duration?
     /// Runs empty blocks, added to one queue from several threads at once.
     func produced(_ count: Int, by producers: Int) -> Duration?
+    /// Makes `count` queues, runs empty blocks in each, and drops the queues.
+    func queues(_ count: Int, blocksEach: Int) -> Duration?
     /// Measures changes of single operations among `count` queued operations.
     func changes(among count: Int) -> Changes?
     /// Returns the nanoseconds for each edge of a graph that is linked in order, then the ratios of
@@ -66,6 +68,7 @@ extension Contender {
     func typedChain(_ count: Int) -> Duration? { nil }
     func asyncChain(_ count: Int) -> Duration? { nil }
     func produced(_ count: Int, by producers: Int) -> Duration? { nil }
+    func queues(_ count: Int, blocksEach: Int) -> Duration? { nil }
     func changes(among count: Int) -> Changes? { nil }
     func linked(_ graph: Graph) -> [Double]? { nil }
     func grown(_ growth: Growth, _ count: Int) -> Duration? { nil }

@@ -83,6 +83,23 @@ struct DispatchPeer: Contender {
         }
     }
 
+    func queues(_ count: Int, blocksEach: Int) -> Duration? {
+        let marks = Marks(count: max(1, count * blocksEach))
+        let group = DispatchGroup()
+        let duration = time {
+            var queues = (0..<count).map { _ in makeQueue() }
+            for (number, queue) in queues.enumerated() {
+                for index in 0..<blocksEach {
+                    queue.async(group: group) { marks.mark(number * blocksEach + index) }
+                }
+            }
+            group.wait()
+            queues = []
+        }
+        marks.release(expecting: blocksEach == 0 ? 0 : 1, of: .dispatch)
+        return duration
+    }
+
     func produced(_ count: Int, by producers: Int) -> Duration? {
         let share = count / producers
         let marks = Marks(count: share * producers)

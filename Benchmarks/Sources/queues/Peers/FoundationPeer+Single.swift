@@ -29,6 +29,22 @@ extension FoundationPeer {
         }
     }
 
+    func queues(_ count: Int, blocksEach: Int) -> Duration? {
+        let marks = Marks(count: max(1, count * blocksEach))
+        let duration = time {
+            var queues = (0..<count).map { _ in OperationQueue() }
+            for (number, queue) in queues.enumerated() {
+                for index in 0..<blocksEach {
+                    queue.addOperation { marks.mark(number * blocksEach + index) }
+                }
+            }
+            for queue in queues { queue.waitUntilAllOperationsAreFinished() }
+            queues = []
+        }
+        marks.release(expecting: blocksEach == 0 ? 0 : 1, of: .foundation)
+        return duration
+    }
+
     func changes(among count: Int) -> Changes? {
         let queue = OperationQueue()
         queue.isSuspended = true

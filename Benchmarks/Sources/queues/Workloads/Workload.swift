@@ -55,7 +55,7 @@ struct Workload: Sendable {
     static let all =
         [independent, closures, memory] + chains + fans + layers + wavefronts
         + [priorities, cancellation, latency] + blocking + [asynchronous] + producers + [changes]
-        + resultChains + insight + linking + growth
+        + resultChains + insight + linking + growth + [manyQueues]
 }
 
 extension Workload.Limit {
