@@ -25,7 +25,9 @@ struct FilterOptions: ParsableArguments {
             do throws(ImagingError) {
                 try FilterArgument.check(text)
             } catch {
-                throw ValidationError("\(error)")
+                let namesSeveral = text.prefix { $0 != "=" }.contains(",")
+                throw ValidationError(
+                    "\(error)" + (namesSeveral ? " To apply several, repeat --filter." : ""))
             }
         }
     }

@@ -122,6 +122,7 @@ struct ProcessTests {
             ["--filter", "sepia="],
             "A value is missing: intensity of sepia must be 0 to 1, as in sepia=intensity:0.8."
         ),
+        (["--filter", "noir,sepia"], "To apply several, repeat --filter."),
         (["--format", "jpgg"], "'jpgg' is invalid"),
         (["--jobs", "0"], "--jobs must be between 1 and 256."),
         (["--downloads", "65"], "--downloads must be between 1 and 64."),
