@@ -172,8 +172,8 @@ func main() {
 	size, extra := number(2, 0), number(3, 1)
 	print := func(duration time.Duration) { fmt.Println(duration.Nanoseconds()) }
 	graph := func(make func(int) [][]int) {
-		run(make(1000))
 		made := make(size)
+		run(made)
 		runtime.GC()
 		print(run(made))
 	}
@@ -182,7 +182,9 @@ func main() {
 		fmt.Println(bytesQueued(size))
 		return
 	}
-	produced(1000, 1, nothing)
+	// The first run makes the threads and the memory.
+	produced(size, 1, nothing)
+	runtime.GC()
 	switch os.Args[1] {
 	case "W1":
 		print(produced(size, 1, nothing))

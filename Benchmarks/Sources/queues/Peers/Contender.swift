@@ -12,6 +12,8 @@ protocol Contender: Sendable {
     func bytesQueued(_ count: Int) -> Double?
     /// Runs a block for each node, after the blocks of its dependencies.
     func run(_ graph: Graph) -> Duration?
+    /// Runs a chain by the peer's own means of starting one piece of work after another.
+    func notifiedChain(_ count: Int) -> Duration?
     /// Runs a graph in a queue with observers.
     func run(_ graph: Graph, seenBy onlookers: Onlookers) -> Duration?
     /// Adds blocks of the given priorities to a suspended serial queue, then resumes it.
@@ -58,6 +60,7 @@ extension Contender {
     func closures(_ count: Int) -> Duration? { independent(count) }
     func bytesQueued(_ count: Int) -> Double? { nil }
     func run(_ graph: Graph) -> Duration? { nil }
+    func notifiedChain(_ count: Int) -> Duration? { run(Graph.chain(count)) }
     func run(_ graph: Graph, seenBy onlookers: Onlookers) -> Duration? { nil }
     func prioritized(_ priorities: [Int]) -> Duration? { nil }
     func cancelled(_ count: Int) -> Duration? { nil }

@@ -47,6 +47,20 @@ struct DispatchPeer: Contender {
         return duration
     }
 
+    /// Each item notifies the queue of its end, which starts the next item.
+    func notifiedChain(_ count: Int) -> Duration? {
+        let marks = Marks(count: count)
+        let queue = makeQueue()
+        let duration = time {
+            let items = (0..<count).map { index in DispatchWorkItem { marks.mark(index) } }
+            for index in 1..<count { items[index - 1].notify(queue: queue, execute: items[index]) }
+            queue.async(execute: items[0])
+            items[count - 1].wait()
+        }
+        marks.release(expecting: 1, of: .dispatch)
+        return duration
+    }
+
     func cancelled(_ count: Int) -> Duration? {
         let marks = Marks(count: count)
         let queue = makeQueue()

@@ -12,4 +12,11 @@ extension Workload {
     ) { entrant, size in
         try entrant.perOperation(size, ["W1", "\(size)"]) { $0.closures(size) }
     }
+
+    /// Measured: the same; oneTBB runs the work in the order in which it was added, as a queue does.
+    static let inOrder = Workload(
+        name: "W1", title: "the same in the order of addition", sizes: [100_000]
+    ) { entrant, size in
+        try entrant.perOperation(size, ["W1-fifo", "\(size)"]) { $0.closures(size) }
+    }
 }

@@ -8,7 +8,13 @@ extension Workload {
             "W2", "chain", sizes: [1_000, 10_000, 100_000, 1_000_000],
             limits: [.dispatch, .taskgroup, .go].reduce(into: [:]) {
                 $0[$1] = Limit(size: 100_000, reason: "to save time")
-            }, make: Graph.chain)
+            }, make: Graph.chain),
+        Workload(
+            name: "W2", variant: "notify", title: "chain, by notify", sizes: [10_000, 100_000],
+            limits: [.foundation: .quadratic(10_000)]
+        ) { entrant, size in
+            try entrant.perOperation(size, ["W2-notify", "\(size)"]) { $0.notifiedChain(size) }
+        },
     ]
 
     static func graph(
