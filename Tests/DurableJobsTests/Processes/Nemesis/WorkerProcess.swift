@@ -9,18 +9,22 @@ enum WorkerProcess {
     ///
     /// - Parameters:
     ///   - test: the name of the test, which the variables switch on.
-    ///   - ended: called when the child has ended, for whatever reason.
+    ///   - command: a program and its arguments that execute the rest of the command line.
+    ///   - ended: called with the exit status when the child has ended, for whatever reason.
     /// - Returns: the number of the process.
     static func start(
-        test: String, environment: [String: String], ended: @escaping @Sendable () -> Void
+        test: String, through command: [String] = [], environment: [String: String],
+        ended: @escaping @Sendable (Int32) -> Void
     ) throws -> Int32 {
+        let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = ["--testing-library", "swift-testing", "--filter", test]
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments =
+            command + [program, "--testing-library", "swift-testing", "--filter", test]
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
-        process.terminationHandler = { _ in ended() }
+        process.terminationHandler = { ended($0.terminationStatus) }
         try process.run()
         return process.processIdentifier
     }
