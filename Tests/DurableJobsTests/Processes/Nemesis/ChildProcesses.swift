@@ -27,6 +27,8 @@ final class ChildProcesses: Sendable {
         var processes: [Int: Int32?] = [:]
         var ended = 0
         var hasClientEnded = false
+        /// The slots whose process ended by a signal that nobody has sent.
+        var crashes: [Int] = []
         var stops: [Int: [Span]] = [:]
     }
 
@@ -48,6 +50,15 @@ final class ChildProcesses: Sendable {
     /// The times in which a process was stopped, by its number.
     var stops: [Int: [Span]] { state.withLock { $0.stops } }
 
+    /// The processes that have crashed, with their last message.
+    var crashes: [String] {
+        state.withLock { $0.crashes }.map { slot in
+            let text = try? String(contentsOfFile: settings.errors(slot), encoding: .utf8)
+            let message = text?.split(separator: "\n").last { $0.contains("Fatal error") }
+            return "the process of slot \(slot) crashed: \(message ?? "no message")"
+        }
+    }
+
     /// Keeps a child alive in a slot, until the round is over or the client has done its work.
     func keepAlive(_ slot: Int) async {
         while !state.withLock({ $0.isOver || (slot == Self.client && $0.hasClientEnded) }) {
@@ -66,10 +77,14 @@ final class ChildProcesses: Sendable {
                 state.withLock { _ = $0.processes.removeValue(forKey: slot) }
                 let process = try WorkerProcess.start(
                     test: slot == Self.client ? "NemesisClient" : "NemesisWorker",
-                    through: hosts?.command(slot) ?? [], environment: environment(slot)
-                ) { [self] status in
-                    state.withLock { $0.processes[slot] = .some(nil) }
-                    continuation.resume(returning: status)
+                    through: hosts?.command(slot) ?? [], environment: environment(slot),
+                    errors: settings.errors(slot)
+                ) { [self] status, isSignal in
+                    state.withLock { state in
+                        state.processes[slot] = .some(nil)
+                        if isSignal, status != SIGKILL { state.crashes.append(slot) }
+                    }
+                    continuation.resume(returning: isSignal ? EXIT_FAILURE : status)
                 }
                 state.withLock { state in
                     if !state.processes.keys.contains(slot) { state.processes[slot] = process }
@@ -88,6 +103,8 @@ final class ChildProcesses: Sendable {
         var variables = [
             NemesisSettings.variable: settings.text,
             "DURABLE_JOBS_FAULTS": "\(faults) stop-at:\(stopFile(slot))",
+            // The program that prints backtraces waits for ever if its process is killed.
+            "SWIFT_BACKTRACE": "enable=no",
         ]
         if slot == ShiftedClock.slot {
             variables.merge(ShiftedClock(folder: settings.folder).environment) { $1 }
@@ -103,17 +120,21 @@ final class ChildProcesses: Sendable {
     /// The living process of a slot.
     func process(_ slot: Int) -> Int32? { state.withLock { $0.processes[slot] } ?? nil }
 
-    func end(_ slot: Int) {
-        if let process = process(slot) { kill(process, SIGKILL) }
+    /// Kills the process of a slot; returns false if there is none at the moment.
+    @discardableResult
+    func end(_ slot: Int) -> Bool {
+        guard let process = process(slot) else { return false }
+        return kill(process, SIGKILL) == 0
     }
 
-    /// Stops a process for a time.
-    func stop(_ slot: Int, for time: Duration) async throws {
-        guard let process = process(slot) else { return }
+    /// Stops the process of a slot for a time; returns false if there is none at the moment.
+    func stop(_ slot: Int, for time: Duration) async throws -> Bool {
+        guard let process = process(slot) else { return false }
         let start = Machine.timeSinceBoot
         kill(process, SIGSTOP)
         try await Task.sleep(for: time)
         goOn(process, stoppedAt: start)
+        return true
     }
 
     /// Continues a process.

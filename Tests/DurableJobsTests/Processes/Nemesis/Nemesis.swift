@@ -81,7 +81,7 @@ final class Nemesis: Sendable {
         size.withLock { $0 = (attempts.count, runs.runs.count) }
         let fencesItself = !faults.contains("no-watchdog")
         var wrong = found + runs.findings(attempts: attempts, fencesItself: fencesItself)
-        wrong += hosts?.failures ?? []
+        wrong += children.crashes + (hosts?.failures ?? [])
         if attempts.isEmpty { wrong.append("no job was stored") }
         if !isDrained { wrong.append("\(Self.unfinished) when the time was over") }
         return wrong
@@ -110,6 +110,7 @@ final class Nemesis: Sendable {
                 isDrained = try await jobsEnd(within: Self.patience)
             }
             try await waitForPublications()
+            if !isDrained, let hosts { await hosts.run("report \(hosts.primary)") }
             return isDrained
         }
     }
@@ -118,8 +119,8 @@ final class Nemesis: Sendable {
         var random = FaultRandom(seed: seed)
         while !areFaultsOver.withLock({ $0 }) {
             let fault = random.element(faults)
-            note(fault.rawValue)
-            try await fault.strike(children, settings, &random)
+            let start = Machine.timeSinceBoot
+            if try await fault.strike(children, settings, &random) { note(fault.rawValue, start) }
             try await Task.sleep(for: .milliseconds(random.number(50..<300)))
         }
     }
@@ -128,15 +129,16 @@ final class Nemesis: Sendable {
         var random = FaultRandom(seed: ~seed)
         while !areFaultsOver.withLock({ $0 }) {
             let fault = random.element(HostFault.allCases)
-            note(fault.rawValue)
+            let start = Machine.timeSinceBoot
             try await fault.strike(hosts, settings, &random)
+            note(fault.rawValue, start)
             try await Task.sleep(for: random.time(settings.lease, 0...1))
         }
     }
 
-    private func note(_ fault: String) {
+    private func note(_ fault: String, _ start: Duration) {
         counts.withLock { $0[fault, default: 0] += 1 }
-        history.withLock { $0.append("\(Machine.timeSinceBoot): \(fault)") }
+        history.withLock { $0.append("\(start) to \(Machine.timeSinceBoot): \(fault)") }
     }
 
     // MARK: Ends

@@ -48,8 +48,9 @@ struct NemesisRounds {
         if !found.isEmpty, let remains = Self.remains {
             let text = (found + nemesis.faultHistory).joined(separator: "\n")
             try Data(text.utf8).write(to: URL(filePath: "\(remains)/findings"))
-            for log in [settings.runs, settings.confirmed] {
-                try Data(contentsOf: URL(filePath: log)).write(
+            let errors = ChildProcesses.slots.map(settings.errors)
+            for log in [settings.runs, settings.confirmed] + errors {
+                try? Data(contentsOf: URL(filePath: log)).write(
                     to: URL(filePath: "\(remains)/\(log.split(separator: "/").last ?? "")"))
             }
         }

@@ -34,6 +34,8 @@ struct NemesisSettings: Codable, Sendable {
 
     var runs: String { "\(folder)/runs.log" }
     var confirmed: String { "\(folder)/client.log" }
+    /// The messages of the processes of a slot.
+    func errors(_ slot: Int) -> String { "\(folder)/errors-\(slot)" }
     /// The client enqueues no more jobs when this file exists.
     var enough: String { "\(folder)/enough" }
 

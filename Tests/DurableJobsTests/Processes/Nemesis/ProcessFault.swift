@@ -27,26 +27,28 @@ enum ProcessFault: String {
     /// The wall clock of a worker jumps by an hour.
     case shiftClock
 
+    /// - Returns: whether the fault has struck: a slot may have no process at the moment.
     func strike(
         _ children: ChildProcesses, _ settings: NemesisSettings, _ random: inout FaultRandom
-    ) async throws {
+    ) async throws -> Bool {
         let slot = random.number(ChildProcesses.workers)
         let pause = random.time(settings.lease, 1.0...1.5)
         switch self {
-        case .stop: try await children.stop(slot, for: pause)
+        case .stop: return try await children.stop(slot, for: pause)
         case .stopBeforePublishing:
-            try await stopBeforePublishing(children, slot, pause)
-        case .kill: children.end(slot)
-        case .killClient: children.end(ChildProcesses.client)
+            return try await stopBeforePublishing(children, slot, pause)
+        case .kill: return children.end(slot)
+        case .killClient: return children.end(ChildProcesses.client)
         case .shiftClock:
-            try ShiftedClock(folder: settings.folder).shift(by: 3_600 * random.number(-1..<2))
+            let clock = ShiftedClock(folder: settings.folder)
+            return try clock.shift(by: 3_600 * random.number(-1..<2))
         }
     }
 
     /// Asks a worker to stop itself, and continues it after a pause.
     private func stopBeforePublishing(
         _ children: ChildProcesses, _ slot: Int, _ pause: Duration
-    ) async throws {
+    ) async throws -> Bool {
         let file = children.stopFile(slot)
         try Data().write(to: URL(filePath: file))
         let end = ContinuousClock.now + .seconds(2)
@@ -54,11 +56,12 @@ enum ProcessFault: String {
             if let process = children.process(slot), Self.isStopped(process) {
                 let start = Machine.timeSinceBoot
                 try await Task.sleep(for: pause)
-                return children.goOn(process, stoppedAt: start)
+                children.goOn(process, stoppedAt: start)
+                return true
             }
             // The worker has committed nothing in this time, or it has died.
-            if ContinuousClock.now > end, unlink(file) == 0 { return }
-            if ContinuousClock.now > end + .seconds(5) { return }
+            if ContinuousClock.now > end, unlink(file) == 0 { return false }
+            if ContinuousClock.now > end + .seconds(5) { return false }
             // No event tells that another process was stopped, unless its parent waits for it.
             try await Task.sleep(for: .milliseconds(20))
         }

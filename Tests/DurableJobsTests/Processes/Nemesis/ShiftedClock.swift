@@ -25,11 +25,13 @@ struct ShiftedClock {
         ]
     }
 
-    /// Shifts the clock by a number of seconds.
-    func shift(by seconds: Int) throws {
+    /// Shifts the clock by a number of seconds; returns false if libfaketime is not installed.
+    func shift(by seconds: Int) throws -> Bool {
+        guard Self.library != nil else { return false }
         let text = "\(seconds < 0 ? "-" : "+")\(abs(seconds))s"
         // One step, so that the worker does not read half a file.
         try Data(text.utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
+        return true
     }
 }
 #endif

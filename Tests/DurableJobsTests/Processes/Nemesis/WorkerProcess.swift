@@ -10,11 +10,13 @@ enum WorkerProcess {
     /// - Parameters:
     ///   - test: the name of the test, which the variables switch on.
     ///   - command: a program and its arguments that execute the rest of the command line.
-    ///   - ended: called with the exit status when the child has ended, for whatever reason.
+    ///   - errors: a file for the messages of the child.
+    ///   - ended: called when the child has ended, with its exit status, or with the number of the
+    ///     signal that ended it.
     /// - Returns: the number of the process.
     static func start(
         test: String, through command: [String] = [], environment: [String: String],
-        ended: @escaping @Sendable (Int32) -> Void
+        errors: String, ended: @escaping @Sendable (_ status: Int32, _ isSignal: Bool) -> Void
     ) throws -> Int32 {
         let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
         let process = Process()
@@ -23,8 +25,16 @@ enum WorkerProcess {
             command + [program, "--testing-library", "swift-testing", "--filter", test]
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        process.terminationHandler = { ended($0.terminationStatus) }
+        if !FileManager.default.fileExists(atPath: errors) {
+            _ = FileManager.default.createFile(atPath: errors, contents: nil)
+        }
+        let messages = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
+        try messages.seekToEnd()
+        process.standardError = messages
+        process.terminationHandler = {
+            try? messages.close()
+            ended($0.terminationStatus, $0.terminationReason == .uncaughtSignal)
+        }
         try process.run()
         return process.processIdentifier
     }
