@@ -28,7 +28,7 @@ final class ChildProcesses: Sendable {
         var ended = 0
         var hasClientEnded = false
         /// The slots whose process ended by a signal that nobody has sent.
-        var crashes: [Int] = []
+        var crashes: [(slot: Int, signal: Int32)] = []
         var stops: [Int: [Span]] = [:]
     }
 
@@ -52,10 +52,10 @@ final class ChildProcesses: Sendable {
 
     /// The processes that have crashed, with their last message.
     var crashes: [String] {
-        state.withLock { $0.crashes }.map { slot in
+        state.withLock { $0.crashes }.map { slot, signal in
             let text = try? String(contentsOfFile: settings.errors(slot), encoding: .utf8)
             let message = text?.split(separator: "\n").last { $0.contains("Fatal error") }
-            return "the process of slot \(slot) crashed: \(message ?? "no message")"
+            return "the process of slot \(slot) ended by signal \(signal): \(message ?? "")"
         }
     }
 
@@ -82,7 +82,7 @@ final class ChildProcesses: Sendable {
                 ) { [self] status, isSignal in
                     state.withLock { state in
                         state.processes[slot] = .some(nil)
-                        if isSignal, status != SIGKILL { state.crashes.append(slot) }
+                        if isSignal, status != SIGKILL { state.crashes.append((slot, status)) }
                     }
                     continuation.resume(returning: isSignal ? EXIT_FAILURE : status)
                 }

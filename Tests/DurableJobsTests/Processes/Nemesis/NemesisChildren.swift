@@ -89,8 +89,8 @@ struct NemesisClient {
             try await group.waitForAll()
         }
         await queue.close()
-        // Not the end of the process, which would wait for other threads.
-        exit(EXIT_SUCCESS)
+        // Not exit(), which destroys what other threads use.
+        _exit(EXIT_SUCCESS)
     }
 
     private static func wait(
