@@ -54,7 +54,9 @@ final class ChildProcesses: Sendable {
     var crashes: [String] {
         state.withLock { $0.crashes }.map { slot, signal in
             let text = try? String(contentsOfFile: settings.errors(slot), encoding: .utf8)
-            let message = text?.split(separator: "\n").last { $0.contains("Fatal error") }
+            let lines = text?.split(separator: "\n") ?? []
+            // Other lines are those of the testing library.
+            let message = lines.last { !"◇↳✘✔".contains($0.first ?? " ") }
             return "the process of slot \(slot) ended by signal \(signal): \(message ?? "")"
         }
     }
@@ -104,7 +106,8 @@ final class ChildProcesses: Sendable {
             NemesisSettings.variable: settings.text,
             "DURABLE_JOBS_FAULTS": "\(faults) stop-at:\(stopFile(slot))",
             // The program that prints backtraces waits for ever if its process is killed.
-            "SWIFT_BACKTRACE": "enable=no",
+            "SWIFT_BACKTRACE": ProcessInfo.processInfo.environment["SWIFT_BACKTRACE"]
+                ?? "enable=no",
         ]
         if slot == ShiftedClock.slot {
             variables.merge(ShiftedClock(folder: settings.folder).environment) { $1 }

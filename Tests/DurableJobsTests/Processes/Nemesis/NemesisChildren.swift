@@ -2,6 +2,7 @@
 import DurableJobs
 import FoundationEssentials
 import Operations
+import OperationsTestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -12,10 +13,21 @@ import Musl
 import Darwin
 #endif
 
+/// Ends this process when its driver has ended, for whatever reason.
+private func endWithParent() {
+    let parent = getppid()
+    startTestThread {
+        // There is no portable event for the end of a parent.
+        while getppid() == parent { sleep(1) }
+        _exit(EXIT_FAILURE)
+    }
+}
+
 /// The body of the child processes that run jobs.
 struct NemesisWorker {
     @Test(.enabled(if: NemesisSettings.present?.role == .worker))
     func runsUntilKilled() async throws {
+        endWithParent()
         let settings = try #require(NemesisSettings.present)
         let queue = try await JobQueue("tests", in: NemesisSettings.storage(settings.store))
         let operations = OperationQueue()
@@ -53,6 +65,7 @@ struct NemesisClient {
 
     @Test(.enabled(if: NemesisSettings.present?.role == .client))
     func enqueuesUntilKilled() async throws {
+        endWithParent()
         let settings = try #require(NemesisSettings.present)
         let descriptor = open(
             settings.confirmed, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
