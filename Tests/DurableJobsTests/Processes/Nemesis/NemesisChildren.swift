@@ -13,12 +13,24 @@ import Musl
 import Darwin
 #endif
 
-/// Ends this process when its driver has ended, for whatever reason.
-private func endWithParent() {
+/// Performs the body of a child, and ends the process; also when its driver has ended.
+///
+/// Not by exit(), which destroys what threads that connect still use: the Kerberos library of libpq
+/// then aborts the process.
+private func runChild(_ body: (NemesisSettings) async throws -> Void) async throws {
     let parent = getppid()
     startTestThread {
         // There is no portable event for the end of a parent.
         while getppid() == parent { sleep(1) }
+        _exit(EXIT_FAILURE)
+    }
+    do {
+        try await body(try #require(NemesisSettings.present))
+        _exit(EXIT_SUCCESS)
+    } catch {
+        _ = Array("\(error)\n".utf8).withUnsafeBytes {
+            write(STDERR_FILENO, $0.baseAddress, $0.count)
+        }
         _exit(EXIT_FAILURE)
     }
 }
@@ -26,9 +38,9 @@ private func endWithParent() {
 /// The body of the child processes that run jobs.
 struct NemesisWorker {
     @Test(.enabled(if: NemesisSettings.present?.role == .worker))
-    func runsUntilKilled() async throws {
-        endWithParent()
-        let settings = try #require(NemesisSettings.present)
+    func runsUntilKilled() async throws { try await runChild(run) }
+
+    private func run(_ settings: NemesisSettings) async throws {
         let queue = try await JobQueue("tests", in: NemesisSettings.storage(settings.store))
         let operations = OperationQueue()
         operations.maxConcurrentOperationCount = 4
@@ -64,9 +76,9 @@ struct NemesisClient {
     static let group = 10
 
     @Test(.enabled(if: NemesisSettings.present?.role == .client))
-    func enqueuesUntilKilled() async throws {
-        endWithParent()
-        let settings = try #require(NemesisSettings.present)
+    func enqueuesUntilKilled() async throws { try await runChild(enqueue) }
+
+    private func enqueue(_ settings: NemesisSettings) async throws {
         let descriptor = open(
             settings.confirmed, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
         let queue = try await JobQueue("tests", in: NemesisSettings.storage(settings.store))
@@ -102,8 +114,6 @@ struct NemesisClient {
             try await group.waitForAll()
         }
         await queue.close()
-        // Not exit(), which destroys what other threads use.
-        _exit(EXIT_SUCCESS)
     }
 
     private static func wait(
