@@ -18,10 +18,10 @@ import Darwin
 /// Not by exit(), which destroys what threads that connect still use: the Kerberos library of libpq
 /// then aborts the process.
 private func runChild(_ body: (NemesisSettings) async throws -> Void) async throws {
-    let parent = getppid()
+    let driver = NemesisSettings.present?.driver
     startTestThread {
         // There is no portable event for the end of a parent.
-        while getppid() == parent { sleep(1) }
+        while getppid() == driver { sleep(1) }
         _exit(EXIT_FAILURE)
     }
     do {

@@ -17,6 +17,8 @@ struct NemesisSettings: Codable, Sendable {
     enum Role: String, Codable { case worker, client }
 
     var role = Role.worker
+    /// The process that makes the settings.
+    var driver = ProcessInfo.processInfo.processIdentifier
     /// The path of a file, or a URL.
     var store: String
     /// The folder of the files and logs, which all processes see.
