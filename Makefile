@@ -32,7 +32,8 @@ man: install-run
 	swift package $(APP) --disable-sandbox plugin generate-manual --multi-page
 
 .PHONY: run test check build man install-run install-test lint model-check unit-tests app-tests docs \
-	consumer release-tests snippets thread-sanitizer stress fuzz instructions screenshots clean
+	consumer release-tests snippets thread-sanitizer stress fuzz jobs-nemesis instructions \
+	screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
 # escaping. dash and zsh pass `SOURCE=~/Pictures` on unexpanded; the recipe then inserts the home
@@ -137,6 +138,18 @@ FUZZ_SECONDS ?= 30
 
 fuzz: install-test
 	Scripts/fuzz $(FUZZ_SECONDS)
+
+# Runs durable jobs under random faults: ROUNDS seeds from SEED on, each for SECONDS, with hosts in
+# network namespaces on PostgreSQL, and with processes on SQLite. The hosts need root. A later call
+# continues with the seeds that have not passed.
+SECONDS ?= 60
+SEED ?= 1
+ROUNDS ?= 100
+
+jobs-nemesis: install-test
+	@Scripts/install-packages iproute2 iptables faketime
+	swift build $(TESTS) $(OPTIMISED)
+	Scripts/jobs-nemesis $(SECONDS) $(SEED) $(ROUNDS) $(OPTIMISED)
 
 # Counts the instructions and allocations of one operation; fails if they exceed
 # Benchmarks/thresholds.txt. Takes about a minute, and as long again if the library has changed.

@@ -52,14 +52,16 @@ final class PostgresDatabase: JobDatabase {
         }
     }
 
+    /// A worker that stops, or that loses the network, in the middle of a transaction must not keep
+    /// locks and old versions of rows for ever.
+    private static let begin = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10s'"
+    private static let beginRelaxed = "\(begin); SET LOCAL synchronous_commit = off"
+
     func transaction<Result: Sendable>(
         _ kind: TransactionKind, _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
-        // A worker that is stopped in the middle of a transaction must not keep locks for ever.
-        let begin = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10s'"
-        return try await explaining {
-            try await main.transaction(
-                kind == .durable ? begin : begin + "; SET LOCAL synchronous_commit = off", body)
+        try await explaining {
+            try await main.transaction(kind == .durable ? Self.begin : Self.beginRelaxed, body)
         }
     }
 
@@ -67,7 +69,7 @@ final class PostgresDatabase: JobDatabase {
         _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
         try await explaining {
-            try await beats.transaction("BEGIN; SET LOCAL synchronous_commit = off", body)
+            try await beats.transaction(Self.beginRelaxed, body)
         }
     }
 

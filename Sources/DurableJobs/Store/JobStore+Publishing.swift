@@ -20,6 +20,10 @@ package struct UnpublishedJob: Sendable {
 }
 
 extension JobStore {
+    /// The condition of a commit that is at least some milliseconds old. A commit in the future is
+    /// old, too: the clock was set back since, and its age is unknown.
+    private static let isOld = "(ended_at <= {now} - ? OR ended_at > {now})"
+
     /// The largest number of jobs that one call of `unpublished(for:after:)` returns.
     package static let unpublishedPage = 100
 
@@ -34,7 +38,7 @@ extension JobStore {
             try session.query(
                 """
                 SELECT id, outputs, ended_at FROM durable_job
-                WHERE unpublished = 1 AND ended_at <= {now} - ?
+                WHERE unpublished = 1 AND \(Self.isOld)
                     AND (ended_at > ? OR (ended_at = ? AND id > ?))
                 ORDER BY ended_at, id LIMIT \(Self.unpublishedPage)
                 """,
@@ -56,7 +60,7 @@ extension JobStore {
             try session.batch(
                 """
                 SELECT id, outputs, ended_at FROM durable_job
-                WHERE id = ? AND unpublished = 1 AND ended_at <= {now} - ?
+                WHERE id = ? AND unpublished = 1 AND \(Self.isOld)
                 """, ids.map { [.integer($0.rawValue), .integer(age.milliseconds)] }
             ).joined().map(UnpublishedJob.init)
         }

@@ -38,13 +38,17 @@ enum Faults {
     /// Whether this answer to a transaction is to be lost.
     static func losesAnswer() -> Bool { losesAnswers && Int.random(in: 0..<10) == 0 }
 
-    /// Blocks for some time between a commit and the publication.
+    /// Blocks for some time between a commit and the publication, or stops the process there.
     static func pauseBeforePublishing() {
         if pauses { usleep(UInt32.random(in: 0..<150_000)) }
+        // Another process makes the file when it wants this one to stop, and continues it later.
+        if let stopFile, unlink(stopFile) == 0 { kill(getpid(), SIGSTOP) }
     }
 
     private static let losesAnswers = has("lose-answers")
     private static let pauses = has("pause")
+    private static let stopFile = names.split(separator: " ")
+        .first { $0.hasPrefix("stop-at:") }.map { String($0.dropFirst("stop-at:".count)) }
     #else
     static var unguarded: Bool { false }
     static var running: Bool { false }

@@ -93,7 +93,10 @@ extension JobWorker {
         if let deadline = job.deadline, deadline <= job.claimedAt {
             return reject(record, .discarded(error: "it had not ended by its deadline"))
         }
-        let operation = TypedOperation<Void> { [jobs] in
+        let operation = TypedOperation<Void> { [weak self, jobs] in
+            guard let self, record.mayBegin(under: lease.withLock({ $0 })) else {
+                throw LeaseEnded()
+            }
             record.begin(observedBy: jobs.observer.withLock { $0 }?.attemptBegins(job))
             try await record.run(prepared.perform)
         }
@@ -148,6 +151,8 @@ extension JobWorker {
             _ = try operation.result
             guard let result = record.result else { return .handedBack }
             return .completed(result: result, outputs: record.files.text)
+        } catch is LeaseEnded {
+            return .handedBack
         } catch is OperationCancellation {
             switch record.interruption {
             case .cancelled(let reason): return .cancelled(reason: reason)
@@ -157,6 +162,19 @@ extension JobWorker {
         } catch {
             return .failure(error, of: record.job)
         }
+    }
+}
+
+/// A job did not begin, because its worker's lease had ended.
+private struct LeaseEnded: Error {}
+
+extension AttemptRecord {
+    /// Whether the lease still lasts. A process that was stopped after a claim may start the job
+    /// before its watchdog notices.
+    fileprivate func mayBegin(under lease: JobWorker.LeaseState) -> Bool {
+        guard !Faults.noWatchdog else { return true }
+        guard !isLeaseLost, let end = lease.end else { return false }
+        return Machine.timeSinceBoot < end
     }
 }
 

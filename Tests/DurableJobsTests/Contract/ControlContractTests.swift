@@ -199,6 +199,34 @@ struct ControlContractTests {
         }
     }
 
+    /// The clock of the machine may be set back by hours, between the death of a worker and the
+    /// sweep.
+    @Test(arguments: StoreKind.allCases)
+    func commitsOfTheFutureArePublishedAtOnce(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handle = try await queue.enqueue(Echo(text: ""))
+            let ghost = UUID().uuidString
+            var exchange = Exchange(worker: ghost, queue: "tests")
+            exchange.performed = [PerformedJob(name: "echo", version: 1)]
+            try await queue.store.register(
+                ghost, queue: "tests", host: "ghost", process: 1, lease: .seconds(60),
+                performing: exchange.performed)
+            exchange.wanted = 1
+            let token = try #require(try await queue.store.exchange(exchange).claimed.first).token
+            exchange.wanted = 0
+            exchange.ended = [EndedAttempt(token, .completed(result: Data(), outputs: "[]"))]
+            _ = try await queue.store.exchange(exchange)
+            let age = Duration.seconds(15)
+            #expect(try await queue.store.unpublished(for: age).isEmpty)
+            try await queue.store.database.transaction(.relaxed) { session in
+                _ = try session.query("UPDATE durable_job SET ended_at = ended_at + 3600000")
+            }
+            #expect(try await queue.store.unpublished(for: age).map(\.id) == [handle.id])
+            #expect(
+                try await queue.store.unpublished(for: age, among: [handle.id]).count == 1)
+        }
+    }
+
     private var shortLease: JobWorker.Options {
         var options = JobWorker.Options()
         options.lease = .seconds(1)

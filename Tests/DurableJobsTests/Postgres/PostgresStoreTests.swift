@@ -160,6 +160,22 @@ struct PostgresStoreTests {
         }
     }
 
+    /// A client that vanishes in a transaction would otherwise keep the transaction open for hours.
+    @Test func noTransactionStaysOpen() async throws {
+        try await withDatabase { url in
+            let queue = try await JobQueue("tests", in: .postgres(url))
+            let database = queue.store.database
+            let limit: @Sendable (any SQLSession) throws -> String? = { session in
+                try session.query("SELECT current_setting('idle_in_transaction_session_timeout')")
+                    .first?.text(0)
+            }
+            #expect(try await database.transaction(.durable, limit) == "10s")
+            #expect(try await database.transaction(.relaxed, limit) == "10s")
+            #expect(try await database.heartbeat(limit) == "10s")
+            await queue.close()
+        }
+    }
+
     /// Another process is another set of connections: only the notification can tell this worker at
     /// once.
     @Test func aNotificationWakesAnIdleWorker() async throws {

@@ -22,6 +22,8 @@ struct NemesisTests {
     /// answers to transactions are lost, and workers die between a commit and its publication.
     static let always = "no-watchdog lose-answers pause"
     static let broken = ["unguarded", "running", "no-repeat", "direct", "no-sweep"]
+    static let processFaults =
+        Array(repeating: ProcessFault.stop, count: 5) + Array(repeating: .kill, count: 4)
 
     /// - Parameter longestWait: how long a job takes at most in each of its two waits, in
     ///   milliseconds.
@@ -32,10 +34,12 @@ struct NemesisTests {
         return try await withFolder { folder in
             let run = { (store: String, storage: JobStorage) in
                 let queue = try await JobQueue("tests", in: storage)
-                let nemesis = Nemesis(
-                    store, queue, folder: folder, faults: faults, longestWait: longestWait,
-                    seed: seed)
-                let findings = try await nemesis.run(jobs: Self.jobs, atMost: .seconds(120))
+                let settings = NemesisSettings(
+                    store: store, folder: folder, lease: .seconds(1), longestWait: longestWait,
+                    jobs: Self.jobs, awaitsResults: false, hasObedientJobs: false)
+                let nemesis = Nemesis(settings, faults: faults, seed: seed, queue)
+                let findings = try await nemesis.run(
+                    .untilDone(atMost: .seconds(120)), processFaults: Self.processFaults)
                 await queue.close()
                 return findings
             }

@@ -1,0 +1,174 @@
+#if DurableJobs && (DEBUG || JOB_FAULTS)
+import FoundationEssentials
+import Operations
+import OperationsTestSupport
+import Testing
+
+@testable import DurableJobs
+
+/// Runs jobs in child processes, disturbs them and their hosts at random, and then checks what has
+/// become of the jobs.
+final class Nemesis: Sendable {
+    /// When the faults of a round end.
+    enum Length {
+        /// All jobs have ended, or this time has passed.
+        case untilDone(atMost: Duration)
+        /// This time has passed. The client enqueues jobs as long as there are faults.
+        case time(Duration)
+    }
+
+    /// The beginning of the finding that not all jobs ended in time.
+    static let unfinished = "jobs are left"
+    /// How long jobs may take when the faults are over. A lost connection is noticed within ten
+    /// seconds, and a connection to a host that does not answer takes five.
+    static let patience = Duration.seconds(60)
+
+    private let settings: NemesisSettings
+    private let faults: String
+    private let seed: UInt64
+    private let queue: JobQueue
+    private let hosts: NemesisHosts?
+    private let children: ChildProcesses
+    private let areFaultsOver = Locked(false)
+    private let counts = Locked<[String: Int]>([:])
+    private let size = Locked((jobs: 0, runs: 0))
+    private let history = Locked<[String]>([])
+
+    /// - Parameters:
+    ///   - faults: the faults of all workers; see `Faults`.
+    ///   - queue: the queue, by a connection that no fault touches.
+    ///   - hosts: the hosts of the processes; nil for processes on this host.
+    init(
+        _ settings: NemesisSettings, faults: String, seed: UInt64, _ queue: JobQueue,
+        on hosts: NemesisHosts? = nil
+    ) {
+        (self.settings, self.faults, self.seed) = (settings, faults, seed)
+        (self.queue, self.hosts) = (queue, hosts)
+        children = ChildProcesses(settings, faults: faults, on: hosts)
+    }
+
+    /// The faults, with their times.
+    var faultHistory: [String] {
+        history.withLock { $0 } + (hosts?.crashes ?? []).map { "crash \($0.start) to \($0.end)" }
+            + children.stops.map { "stops of process \($0.key): \($0.value)" }
+    }
+
+    /// The numbers of jobs and runs, and how often each fault has struck.
+    var summary: String {
+        let (jobs, runs) = size.withLock { $0 }
+        let faults = counts.withLock { $0 }.sorted { $0.key < $1.key }
+        return (["\(jobs) jobs", "\(runs) runs"] + faults.map { "\($0.value) \($0.key)" })
+            .joined(separator: ", ")
+    }
+
+    /// Returns what is wrong in the end; nothing if the protocol holds.
+    func run(_ length: Length, processFaults: [ProcessFault]) async throws -> [String] {
+        let checks = StoreChecks(queue: queue, folder: settings.folder)
+        try await checks.logCommits(isFile: !settings.store.hasPrefix("postgres:"))
+        let isDrained = try await withThrowingTaskGroup(of: Void.self) { group in
+            for slot in ChildProcesses.slots {
+                group.addTask { await self.children.keepAlive(slot) }
+            }
+            let isDrained = try await self.disturb(length, processFaults)
+            try await self.children.end()
+            try await group.waitForAll()
+            return isDrained
+        }
+        let confirmed: [ClientLog.Entry] = LineFile.read(settings.confirmed)
+        let (found, attempts) = try await checks.findings(confirmed)
+        let times = FaultTimes(stops: children.stops, crashes: hosts?.crashes ?? [])
+        let runs = RunChecks(RunLog.read(settings.runs), times, lease: settings.lease)
+        size.withLock { $0 = (attempts.count, runs.runs.count) }
+        let fencesItself = !faults.contains("no-watchdog")
+        var wrong = found + runs.findings(attempts: attempts, fencesItself: fencesItself)
+        wrong += children.crashes + (hosts?.failures ?? [])
+        if attempts.isEmpty { wrong.append("no job was stored") }
+        if !isDrained { wrong.append("\(Self.unfinished) when the time was over") }
+        return wrong
+    }
+
+    // MARK: Faults
+
+    /// Lets faults strike, and waits for the ends of all jobs.
+    private func disturb(_ length: Length, _ processFaults: [ProcessFault]) async throws -> Bool {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.disturbProcesses(processFaults) }
+            if let hosts {
+                group.addTask { try await self.disturb(hosts) }
+            }
+            let isDrained: Bool
+            switch length {
+            case .untilDone(let limit):
+                isDrained = try await jobsEnd(within: limit)
+                areFaultsOver.withLock { $0 = true }
+                try await group.waitForAll()
+            case .time(let time):
+                try await Task.sleep(for: time)
+                areFaultsOver.withLock { $0 = true }
+                try await group.waitForAll()
+                try Data().write(to: URL(filePath: settings.enough))
+                isDrained = try await jobsEnd(within: Self.patience)
+            }
+            try await waitForPublications()
+            if !isDrained, let hosts { await hosts.run("report \(hosts.primary)") }
+            return isDrained
+        }
+    }
+
+    private func disturbProcesses(_ faults: [ProcessFault]) async throws {
+        var random = FaultRandom(seed: seed)
+        while !areFaultsOver.withLock({ $0 }) {
+            let fault = random.element(faults)
+            let start = Machine.timeSinceBoot
+            if try await fault.strike(children, settings, &random) { note(fault.rawValue, start) }
+            try await Task.sleep(for: .milliseconds(random.number(50..<300)))
+        }
+    }
+
+    private func disturb(_ hosts: NemesisHosts) async throws {
+        var random = FaultRandom(seed: ~seed)
+        while !areFaultsOver.withLock({ $0 }) {
+            let fault = random.element(HostFault.allCases)
+            let start = Machine.timeSinceBoot
+            try await fault.strike(hosts, settings, &random)
+            note(fault.rawValue, start)
+            try await Task.sleep(for: random.time(settings.lease, 0...1))
+        }
+    }
+
+    private func note(_ fault: String, _ start: Duration) {
+        counts.withLock { $0[fault, default: 0] += 1 }
+        history.withLock { $0.append("\(start) to \(Machine.timeSinceBoot): \(fault)") }
+    }
+
+    // MARK: Ends
+
+    /// Waits until the client has done its work and all jobs have ended.
+    private func jobsEnd(within limit: Duration) async throws -> Bool {
+        let end = ContinuousClock.now + limit
+        while ContinuousClock.now < end {
+            if children.hasClientEnded, let counts = try? await queue.counts(),
+                counts.allSatisfy({ $0.key.isEnded })
+            {
+                return true
+            }
+            // Other processes end the jobs, so there is no event to wait for.
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        return false
+    }
+
+    /// A worker that was killed last may start slowly on a busy machine. Another process publishes,
+    /// so there is no event to wait for, and this asks the store again and again.
+    private func waitForPublications() async throws {
+        // Longer than a lease and a sweep. A broken protocol does its harm in this time; if there
+        // is no harm, there is no event to wait for.
+        try await Task.sleep(for: settings.lease * 2 + .seconds(1))
+        let end = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < end {
+            if try await queue.store.unpublished(for: .zero).isEmpty { return }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+}
+#endif

@@ -1,0 +1,153 @@
+#if DurableJobs && (DEBUG || JOB_FAULTS)
+import DurableJobs
+import FoundationEssentials
+import Operations
+import OperationsTestSupport
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Performs the body of a child, and ends the process; also when its driver has ended.
+///
+/// Not by exit(), which destroys what threads that connect still use: the Kerberos library of libpq
+/// then aborts the process.
+private func runChild(_ body: (NemesisSettings) async throws -> Void) async throws {
+    let driver = NemesisSettings.present?.driver
+    startTestThread {
+        // There is no portable event for the end of a parent.
+        while getppid() == driver { sleep(1) }
+        _exit(EXIT_FAILURE)
+    }
+    do {
+        try await body(try #require(NemesisSettings.present))
+        _exit(EXIT_SUCCESS)
+    } catch {
+        _ = Array("\(error)\n".utf8).withUnsafeBytes {
+            write(STDERR_FILENO, $0.baseAddress, $0.count)
+        }
+        _exit(EXIT_FAILURE)
+    }
+}
+
+/// The body of the child processes that run jobs.
+struct NemesisWorker {
+    @Test(.enabled(if: NemesisSettings.present?.role == .worker))
+    func runsUntilKilled() async throws { try await runChild(run) }
+
+    private func run(_ settings: NemesisSettings) async throws {
+        let queue = try await JobQueue("tests", in: NemesisSettings.storage(settings.store))
+        let operations = OperationQueue()
+        operations.maxConcurrentOperationCount = 4
+        let log = RunLog(settings.runs)
+        var options = JobWorker.Options()
+        options.lease = settings.lease
+        // The workers die often, and not because of the jobs.
+        options.deathLimit = .max
+        options.values.provide(log)
+        let worker = JobWorker(
+            queue, performing: [SlowWord.self], on: operations, options: options)
+        log.worker.withLock { $0 = worker }
+        try await worker.run()
+    }
+}
+
+/// What the client knows, in a file that outlives it.
+enum ClientLog {
+    enum Entry: Codable, Sendable {
+        /// The store has confirmed these jobs.
+        case enqueued([JobID])
+        case value(JobID, String)
+        case failure(JobID, String)
+    }
+}
+
+/// The body of the child process that enqueues jobs and waits for their results. A client that was
+/// killed goes on where the log of the one before ends.
+struct NemesisClient {
+    /// How many jobs may be without a result.
+    static let limit = 200
+    /// How many jobs are stored together; the last one depends on the others.
+    static let group = 10
+
+    @Test(.enabled(if: NemesisSettings.present?.role == .client))
+    func enqueuesUntilKilled() async throws { try await runChild(enqueue) }
+
+    private func enqueue(_ settings: NemesisSettings) async throws {
+        let descriptor = open(
+            settings.confirmed, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
+        let queue = try await JobQueue("tests", in: NemesisSettings.storage(settings.store))
+        var (stored, open) = (0, Set<JobID>())
+        for entry in LineFile.read(settings.confirmed) as [ClientLog.Entry] {
+            switch entry {
+            case .enqueued(let ids):
+                stored += ids.count
+                open.formUnion(ids)
+            case .value(let id, _), .failure(let id, _): open.remove(id)
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            var waiting = 0
+            func wait(for ids: some Sequence<JobID>) {
+                guard settings.awaitsResults else { return }
+                for id in ids {
+                    waiting += 1
+                    group.addTask { try await Self.wait(for: id, in: queue, descriptor) }
+                }
+            }
+            wait(for: open)
+            while stored < settings.jobs, access(settings.enough, F_OK) != 0 {
+                while waiting >= Self.limit {
+                    try await group.next()
+                    waiting -= 1
+                }
+                let ids = try await Self.enqueueGroup(settings, queue)
+                LineFile.append(ClientLog.Entry.enqueued(ids), to: descriptor)
+                stored += ids.count
+                wait(for: ids)
+            }
+            try await group.waitForAll()
+        }
+        await queue.close()
+    }
+
+    private static func wait(
+        for id: JobID, in queue: JobQueue, _ descriptor: Int32
+    ) async throws {
+        do {
+            let word = try await queue.handle(of: SlowWord.self, id: id).value
+            LineFile.append(ClientLog.Entry.value(id, word), to: descriptor)
+        } catch let error as JobFailure {
+            LineFile.append(ClientLog.Entry.failure(id, error.reason), to: descriptor)
+        } catch let error as JobCancellation {
+            LineFile.append(ClientLog.Entry.failure(id, error.reason), to: descriptor)
+        } catch JobError.unknownJobs {
+            // The check of the store finds that the job is lost.
+        }
+    }
+
+    /// Stores a group of jobs in one transaction. Throws, like any program, if the store does not
+    /// answer; then the driver starts another client.
+    private static func enqueueGroup(
+        _ settings: NemesisSettings, _ queue: JobQueue
+    ) async throws -> [JobID] {
+        func job(after dependencies: [JobID] = []) -> SlowWord {
+            // Another name each time: an enqueue without an answer may have stored its jobs.
+            let name = "\(UInt64.random(in: 0 ... .max))"
+            return SlowWord(
+                path: "\(settings.folder)/\(name)", longestWait: settings.longestWait,
+                isObedient: settings.hasObedientJobs && Bool.random(), dependencies: dependencies)
+        }
+        // The last job names the others in its arguments, so it is stored after them.
+        let first = try await queue.enqueue((1..<group).map { _ in job() })
+        var graph = JobGraph()
+        let last = graph.add(job(after: first.map(\.id)), after: first)
+        return first.map(\.id) + [try await queue.enqueue(graph)[last].id]
+    }
+}
+#endif

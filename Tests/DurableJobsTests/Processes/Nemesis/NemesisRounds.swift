@@ -1,0 +1,87 @@
+#if DurableJobs && (DEBUG || JOB_FAULTS)
+import DurableJobs
+import FoundationEssentials
+import Operations
+import Testing
+
+#if DurableJobsPostgres
+import DurableJobsPostgres
+#endif
+
+/// Rounds with all faults, for as long as `DURABLE_JOBS_NEMESIS_SECONDS` says, by the seed
+/// `DURABLE_JOBS_NEMESIS_SEED`. `make jobs-nemesis` runs them; each prints its result as one line.
+@Suite(.serialized, .timeLimit(.minutes(60)))
+struct NemesisRounds {
+    static let environment = ProcessInfo.processInfo.environment
+    static let seconds = environment["DURABLE_JOBS_NEMESIS_SECONDS"].flatMap(Int.init)
+    /// A folder for what a failed round leaves.
+    static let remains = environment["DURABLE_JOBS_NEMESIS_REMAINS"]
+
+    /// Stopping and killing is more probable than what happens seldom.
+    static let processFaults: [ProcessFault] = [
+        .stop, .stop, .stop, .stopBeforePublishing, .stopBeforePublishing, .kill, .kill, .kill,
+        .killClient, .shiftClock,
+    ]
+
+    /// The faults of the workers: in every third round, none fences itself.
+    static func faults(_ seed: UInt64) -> String {
+        seed % 3 == 0 ? "no-watchdog lose-answers pause" : "lose-answers pause"
+    }
+
+    private func round(
+        _ store: String, _ storage: JobStorage, _ folder: String, lease: Duration,
+        on hosts: NemesisHosts?
+    ) async throws -> [String] {
+        let seed = NemesisTests.seed
+        let start = ContinuousClock.now
+        let queue = try await JobQueue("tests", in: storage)
+        let settings = NemesisSettings(
+            store: store, folder: folder, lease: lease, longestWait: 150, jobs: .max,
+            awaitsResults: true, hasObedientJobs: true)
+        let nemesis = Nemesis(settings, faults: Self.faults(seed), seed: seed, queue, on: hosts)
+        let found = try await nemesis.run(
+            .time(.seconds(Self.seconds ?? 60)), processFaults: Self.processFaults)
+        await queue.close()
+        let time = (ContinuousClock.now - start).components.seconds
+        let result = found.isEmpty ? "passed" : "\(found.count) findings"
+        print("nemesis: \(result) in \(time) s; \(nemesis.summary)")
+        if !found.isEmpty, let remains = Self.remains {
+            let text = (found + nemesis.faultHistory).joined(separator: "\n")
+            try Data(text.utf8).write(to: URL(filePath: "\(remains)/findings"))
+            let errors = ChildProcesses.slots.map(settings.errors)
+            for log in [settings.runs, settings.confirmed] + errors {
+                try? Data(contentsOf: URL(filePath: log)).write(
+                    to: URL(filePath: "\(remains)/\(log.split(separator: "/").last ?? "")"))
+            }
+        }
+        return found
+    }
+
+    @Test(.enabled(if: seconds != nil)) func processesShareAFile() async throws {
+        let found = try await withFolder { folder in
+            let path = "\(folder)/jobs.sqlite"
+            return try await round(path, .file(path), folder, lease: .seconds(1), on: nil)
+        }
+        #expect(found.isEmpty, "\(found.prefix(20).joined(separator: "; "))")
+    }
+
+    #if DurableJobsPostgres
+    @Test(.enabled(if: seconds != nil)) func hostsShareADatabase() async throws {
+        guard let hosts = try await NemesisHosts.start() else { return }
+        let found: [String]
+        do {
+            found = try await withFolder { folder in
+                try await round(
+                    NemesisHosts.url, .postgres(hosts.socketURL), folder, lease: .seconds(2),
+                    on: hosts)
+            }
+        } catch {
+            await hosts.end(keepingLogs: Self.remains)
+            throw error
+        }
+        await hosts.end(keepingLogs: found.isEmpty ? nil : Self.remains)
+        #expect(found.isEmpty, "\(found.prefix(20).joined(separator: "; "))")
+    }
+    #endif
+}
+#endif

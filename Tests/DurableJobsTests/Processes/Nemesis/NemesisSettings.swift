@@ -1,0 +1,55 @@
+#if DurableJobs && (DEBUG || JOB_FAULTS)
+import DurableJobs
+import FoundationEssentials
+
+#if DurableJobsPostgres
+import DurableJobsPostgres
+#endif
+
+/// What the driver of a round tells its child processes, through their environment.
+struct NemesisSettings: Codable, Sendable {
+    static let variable = "DURABLE_JOBS_NEMESIS"
+    /// The settings of this process, if it is a child.
+    static let present = ProcessInfo.processInfo.environment[variable].flatMap {
+        try? JSONDecoder().decode(Self.self, from: Data($0.utf8))
+    }
+
+    enum Role: String, Codable { case worker, client }
+
+    var role = Role.worker
+    /// The process that makes the settings.
+    var driver = ProcessInfo.processInfo.processIdentifier
+    /// The path of a file, or a URL.
+    var store: String
+    /// The folder of the files and logs, which all processes see.
+    var folder: String
+    var lease: Duration
+    /// The longest of each of a job's two waits, in milliseconds.
+    var longestWait: Int
+    /// How many jobs the client enqueues at most.
+    var jobs: Int
+    /// Whether the client waits for the results of its jobs. The client then also publishes files
+    /// that a worker has left.
+    var awaitsResults: Bool
+    /// Whether some bodies end when they are cancelled.
+    var hasObedientJobs: Bool
+
+    var runs: String { "\(folder)/runs.log" }
+    var confirmed: String { "\(folder)/client.log" }
+    /// The messages of the processes of a slot.
+    func errors(_ slot: Int) -> String { "\(folder)/errors-\(slot)" }
+    /// The client enqueues no more jobs when this file exists.
+    var enough: String { "\(folder)/enough" }
+
+    var text: String {
+        String(decoding: (try? JSONEncoder().encode(self)) ?? Data(), as: UTF8.self)
+    }
+
+    static func storage(_ store: String) -> JobStorage {
+        #if DurableJobsPostgres
+        if store.hasPrefix("postgres:") { return .postgres(store) }
+        #endif
+        return .file(store)
+    }
+}
+#endif

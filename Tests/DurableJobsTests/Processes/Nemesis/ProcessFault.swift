@@ -1,0 +1,94 @@
+#if DurableJobs && (DEBUG || JOB_FAULTS)
+import FoundationEssentials
+import Operations
+import OperationsTestSupport
+
+@testable import DurableJobs
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// What can happen to a process.
+///
+/// The sleeps are part of the faults: a stopped worker outlives its lease.
+enum ProcessFault: String {
+    /// A worker stands still for longer than its lease.
+    case stop
+    /// The same, between a commit and the publication of its files.
+    case stopBeforePublishing
+    /// A worker is killed.
+    case kill
+    case killClient
+    /// The wall clock of a worker jumps by an hour.
+    case shiftClock
+
+    /// - Returns: whether the fault has struck: a slot may have no process at the moment.
+    func strike(
+        _ children: ChildProcesses, _ settings: NemesisSettings, _ random: inout FaultRandom
+    ) async throws -> Bool {
+        let slot = random.number(ChildProcesses.workers)
+        let pause = random.time(settings.lease, 1.0...1.5)
+        switch self {
+        case .stop: return try await children.stop(slot, for: pause)
+        case .stopBeforePublishing:
+            return try await stopBeforePublishing(children, slot, pause)
+        case .kill: return children.end(slot)
+        case .killClient: return children.end(ChildProcesses.client)
+        case .shiftClock:
+            let clock = ShiftedClock(folder: settings.folder)
+            return try clock.shift(by: 3_600 * random.number(-1..<2))
+        }
+    }
+
+    /// Asks a worker to stop itself, and continues it after a pause.
+    private func stopBeforePublishing(
+        _ children: ChildProcesses, _ slot: Int, _ pause: Duration
+    ) async throws -> Bool {
+        let file = children.stopFile(slot)
+        try Data().write(to: URL(filePath: file))
+        let end = ContinuousClock.now + .seconds(2)
+        while true {
+            if let process = children.process(slot), Self.isStopped(process) {
+                let start = Machine.timeSinceBoot
+                try await Task.sleep(for: pause)
+                children.goOn(process, stoppedAt: start)
+                return true
+            }
+            // The worker has committed nothing in this time, or it has died.
+            if ContinuousClock.now > end, unlink(file) == 0 { return false }
+            if ContinuousClock.now > end + .seconds(5) { return false }
+            // No event tells that another process was stopped, unless its parent waits for it.
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// Whether a process is stopped by a signal.
+    static func isStopped(_ process: Int32) -> Bool {
+        let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+        return text?.split(separator: ")").last?.hasPrefix(" T") ?? false
+    }
+}
+
+/// The choices of one sequence of faults, which a seed repeats.
+struct FaultRandom {
+    private var generator: SeededGenerator
+
+    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+
+    mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
+
+    /// A time between two multiples of another one.
+    mutating func time(_ unit: Duration, _ factors: ClosedRange<Double>) -> Duration {
+        unit * Double.random(in: factors, using: &generator)
+    }
+
+    mutating func element<Element>(_ elements: [Element]) -> Element {
+        elements[number(elements.indices)]
+    }
+}
+#endif

@@ -1,0 +1,122 @@
+#if DurableJobs && (DEBUG || JOB_FAULTS)
+import DurableJobs
+import FoundationEssentials
+import Operations
+
+/// A time span of one round.
+struct Span: Sendable {
+    let start: Duration
+    let end: Duration
+
+    /// How long both spans last at the same time.
+    func overlap(_ other: Span) -> Duration {
+        max(.zero, min(end, other.end) - max(start, other.start))
+    }
+}
+
+/// What the faults of a round explain.
+struct FaultTimes: Sendable {
+    /// The times in which a process was stopped, by its number.
+    var stops: [Int: [Span]] = [:]
+    /// The times in which the database lost transactions that it had not synced.
+    var crashes: [Span] = []
+
+    /// How long a process ran in a time span.
+    func runningTime(of process: Int, in span: Span) -> Duration {
+        let stopped = (stops[process] ?? []).reduce(Duration.zero) { $0 + $1.overlap(span) }
+        return max(.zero, span.end - span.start) - stopped
+    }
+
+    func hasCrash(between start: Duration, _ end: Duration) -> Bool {
+        crashes.contains { $0.end >= start && $0.start <= end }
+    }
+}
+
+/// Checks the log of all runs: what no look at the store can find afterwards.
+struct RunChecks {
+    /// How long a body may run after the end of its lease: a second, and one poll.
+    static let fencingTime = Duration.seconds(2)
+
+    struct Run {
+        let job: JobID
+        let attempt: Int
+        let process: Int
+        let isObedient: Bool
+        let start: Duration
+        /// Nil if the run was killed.
+        var end: Duration?
+        var lease: Duration?
+    }
+
+    let runs: [Run]
+    let faults: FaultTimes
+    let lease: Duration
+
+    init(_ entries: [RunLog.Entry], _ faults: FaultTimes, lease: Duration) {
+        var runs: [UInt64: Run] = [:]
+        for entry in entries {
+            switch entry {
+            case .began(let number, let job, let attempt, let process, let time, let isObedient):
+                runs[number] = Run(
+                    job: job, attempt: attempt, process: process, isObedient: isObedient,
+                    start: time)
+            case .ended(let number, let time, let lease):
+                runs[number]?.end = time
+                runs[number]?.lease = lease
+            }
+        }
+        self.runs = runs.values.sorted { ($0.attempt, $0.start) < ($1.attempt, $1.start) }
+        (self.faults, self.lease) = (faults, lease)
+    }
+
+    /// - Parameters:
+    ///   - attempts: the number of attempts of each job, from the store.
+    ///   - fencesItself: whether the workers end runs whose lease has ended.
+    func findings(attempts: [JobID: Int], fencesItself: Bool) -> [String] {
+        var wrong: [String] = []
+        if fencesItself { wrong += runs.compactMap(lateEnd) }
+        for (job, runs) in Dictionary(grouping: runs, by: \.job) {
+            guard let count = attempts[job] else {
+                // A store that has crashed may have lost the job before it was confirmed.
+                continue
+            }
+            wrong += runs.compactMap { run in
+                guard run.attempt > count, !faults.hasCrash(between: claim(run), .seconds(1 << 40))
+                else { return nil }
+                return "job \(job) ran as attempt \(run.attempt) of \(count)"
+            }
+            for (first, second) in zip(runs, runs.dropFirst()) {
+                wrong += findings(first, second, fencesItself)
+            }
+        }
+        return wrong
+    }
+
+    private func lateEnd(_ run: Run) -> String? {
+        guard run.isObedient, let end = run.end, let lease = run.lease, end > lease else {
+            return nil
+        }
+        let time = faults.runningTime(of: run.process, in: Span(start: lease, end: end))
+        guard time > Self.fencingTime else { return nil }
+        return "attempt \(run.attempt) of job \(run.job) ran for \(time) after its lease"
+    }
+
+    /// The earliest time of a run's claim. A worker that was stopped may begin a run late.
+    private func claim(_ run: Run) -> Duration { run.start - lease - Self.fencingTime }
+
+    /// Checks two runs of one job whose attempts follow each other.
+    private func findings(_ first: Run, _ second: Run, _ fencesItself: Bool) -> [String] {
+        let start = max(first.start, second.start)
+        // A claim that the store has lost is given again, with the same number.
+        guard !faults.hasCrash(between: min(claim(first), claim(second)), start) else { return [] }
+        guard first.attempt < second.attempt else {
+            return ["attempt \(first.attempt) of job \(first.job) ran twice"]
+        }
+        guard fencesItself, first.isObedient, let end = first.end, end > start else { return [] }
+        let both = Span(start: start, end: min(end, second.end ?? end))
+        let time = faults.runningTime(of: first.process, in: both)
+        guard time > Self.fencingTime else { return [] }
+        return ["attempts \(first.attempt) and \(second.attempt) of job \(first.job) ran at once"]
+    }
+}
+#endif

@@ -1,0 +1,93 @@
+#if DurableJobs && (DEBUG || JOB_FAULTS)
+import FoundationEssentials
+import Operations
+
+@testable import DurableJobs
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Writes when the runs of jobs begin and end, from all processes into one file. The times are
+/// those of `Machine.timeSinceBoot`, a clock that all processes and network namespaces share.
+final class RunLog: Sendable {
+    /// A line of the file.
+    enum Entry: Codable, Sendable {
+        case began(
+            run: UInt64, job: JobID, attempt: Int, process: Int, time: Duration,
+            isObedient: Bool)
+        /// - Parameter lease: the end of the lease as the worker knew it last.
+        case ended(run: UInt64, time: Duration, lease: Duration?)
+    }
+
+    /// One run of the body of a job.
+    final class Run: Sendable {
+        private let log: RunLog
+        private let number = UInt64.random(in: 0 ... .max)
+        private let generation: Int
+        private let lease = Locked<Duration?>(nil)
+
+        init(_ log: RunLog, _ context: JobContext, isObedient: Bool) {
+            (self.log, generation) = (log, context.record.generation)
+            log.write(
+                .began(
+                    run: number, job: context.id, attempt: context.attempt,
+                    process: Machine.process, time: Machine.timeSinceBoot, isObedient: isObedient))
+            note()
+        }
+
+        /// Notes the end of the lease, unless the worker has lost the lease of this run.
+        func note() {
+            guard let worker = log.worker.withLock({ $0 }) else { return }
+            let end = worker.lease.withLock { $0.end }
+            guard let end, worker.state.withLock({ $0.generation }) == generation else { return }
+            lease.withLock { $0 = end }
+        }
+
+        func end() {
+            log.write(
+                .ended(
+                    run: number, time: Machine.timeSinceBoot, lease: lease.withLock { $0 }))
+        }
+    }
+
+    /// The worker of this process, once it is made.
+    let worker = Locked<JobWorker?>(nil)
+    private let descriptor: Int32
+
+    /// - Parameter path: the file, which is shared with other processes.
+    init(_ path: String) {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
+        precondition(descriptor >= 0, "\(path): \(String(cString: strerror(errno)))")
+    }
+
+    func begin(_ context: JobContext, isObedient: Bool) -> Run {
+        Run(self, context, isObedient: isObedient)
+    }
+
+    private func write(_ entry: Entry) { LineFile.append(entry, to: descriptor) }
+
+    static func read(_ path: String) -> [Entry] { LineFile.read(path) }
+}
+
+/// A file of JSON lines that several processes append to.
+enum LineFile {
+    /// Writes a line with one call, so that the lines of several processes do not mix.
+    static func append(_ value: some Encodable, to descriptor: Int32) {
+        guard var line = try? JSONEncoder().encode(value) else { return }
+        line.append(UInt8(ascii: "\n"))
+        line.withUnsafeBytes { _ = write(descriptor, $0.baseAddress, $0.count) }
+    }
+
+    static func read<Value: Decodable>(_ path: String) -> [Value] {
+        guard let data = try? Data(contentsOf: URL(filePath: path)) else { return [] }
+        return data.split(separator: UInt8(ascii: "\n")).compactMap {
+            try? JSONDecoder().decode(Value.self, from: Data($0))
+        }
+    }
+}
+#endif

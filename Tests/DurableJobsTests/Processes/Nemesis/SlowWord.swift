@@ -1,0 +1,61 @@
+#if DurableJobs && (DEBUG || JOB_FAULTS)
+import DurableJobs
+import FoundationEssentials
+import Operations
+
+/// Waits, writes a word that differs at each attempt, waits, and returns the word.
+struct SlowWord: Job {
+    static let name = "slow word"
+    var path: String
+    /// The longest of each of its two waits, in milliseconds.
+    var longestWait: Int
+    /// Whether the body ends when its operation is cancelled; a body may also ignore that.
+    var isObedient: Bool
+    /// The jobs that must have completed before.
+    var dependencies: [JobID] = []
+
+    func perform(in context: JobContext) async throws -> String {
+        let run = try context.provided(RunLog.self).begin(context, isObedient: isObedient)
+        defer { run.end() }
+        let early = Locked<String?>(nil)
+        let isChecked = Locked(dependencies.isEmpty)
+        if !dependencies.isEmpty {
+            // A task of its own: the body must not wait for a store that does not answer.
+            Task {
+                let text = await earlyDependency(in: context)
+                early.withLock { $0 = text }
+                isChecked.withLock { $0 = true }
+            }
+        }
+        let word = "\(UInt64.random(in: .min ... .max))"
+        try await pause(run) { true }
+        let staged = try context.stagedFile(for: path)
+        try Data(word.utf8).write(to: URL(filePath: staged))
+        try await pause(run) { isChecked.withLock { $0 } }
+        if let text = early.withLock({ $0 }) { throw PermanentFailure(text) }
+        return word
+    }
+
+    /// Returns what is wrong if a dependency has not completed. A store that does not answer is no
+    /// proof of that.
+    private func earlyDependency(in context: JobContext) async -> String? {
+        for id in dependencies {
+            guard let info = try? await context.queue.info(id), info.state != .completed else {
+                continue
+            }
+            return "it began before job \(id) was committed"
+        }
+        return nil
+    }
+
+    /// Takes time in which a fault can strike; there is no event to wait for.
+    private func pause(_ run: RunLog.Run, until isDone: () -> Bool) async throws {
+        let end = ContinuousClock.now + .milliseconds(Int.random(in: 0...longestWait))
+        while ContinuousClock.now < end || !isDone() {
+            run.note()
+            if isObedient { try Task.checkCancellation() }
+            await Task { try? await Task.sleep(for: .milliseconds(5)) }.value
+        }
+    }
+}
+#endif
