@@ -13,7 +13,7 @@ extension Workload {
         try entrant.perOperation(size, ["W1", "\(size)"]) { $0.closures(size) }
     }
 
-    /// Measured: the same; oneTBB runs the work in the order in which it was added, as a queue does.
+    /// Measured: the same; oneTBB runs the work in the order of its addition, as a queue does.
     static let inOrder = Workload(
         name: "W1", title: "the same in the order of addition", sizes: [100_000]
     ) { entrant, size in
