@@ -139,6 +139,8 @@ struct PostgresStoreTests {
             let link = PostgresLink(try PostgresTarget(url), label: "killer")
             let board = Board.newName()
             try await withWorker(queue, [Note.self]) { _ async throws in
+                // A worker that cannot register at the beginning does not run.
+                _ = try await queue.enqueue(Note(board: board, line: "first")).value
                 for round in 0..<10 {
                     let batch = try await queue.enqueue(
                         (0..<100).map { Note(board: board, line: "\(round) \($0)") })
@@ -153,8 +155,8 @@ struct PostgresStoreTests {
                     for handle in batch { _ = try await handle.value }
                 }
             }
-            #expect(Set(Board.read(board)).count == 1_000)
-            #expect(try await queue.counts() == [.completed: 1_000])
+            #expect(Set(Board.read(board)).count == 1_001)
+            #expect(try await queue.counts() == [.completed: 1_001])
             await link.close()
             await queue.close()
         }
