@@ -12,8 +12,8 @@ import CVips
 ///
 /// Calls on different threads run in parallel. Each call uses one processor, and the caller chooses
 /// how many calls run at once. More calls than processors use more memory and save no time.
-/// ``memoryToDecode(_:fitting:)``, ``memoryToApply(_:to:hasAlpha:)`` and
-/// ``memoryToEncode(_:hasAlpha:as:)`` estimate the memory of a call in advance.
+/// ``memoryToDecode(_:fitting:keeping:)``, ``memoryToApply(_:to:inPlace:)`` and
+/// ``memoryToEncode(_:as:)`` estimate the memory of a call in advance.
 ///
 /// ``encode(_:as:quality:cancellation:)`` is the one call that may not do all its work on the
 /// calling thread: unless it writes a JPEG without metadata, libvips runs the encoder on its own
