@@ -2,9 +2,9 @@
 // threads. Output: total nanoseconds (W1m: bytes per operation; W7: nanoseconds of each sample), or
 // "-".
 //
-// Independent work uses task_group, and task_arena::enqueue where the order is to be kept; graphs use
-// flow::graph with a continue_node for each node. As with the other peers, the time includes making,
-// linking, running and destroying.
+// Independent work uses task_group, and task_arena::enqueue where the order is to be kept; graphs
+// use flow::graph with a continue_node for each node. As with the other peers, the time includes
+// making, linking, running and destroying.
 
 #include <oneapi/tbb.h>
 #include <oneapi/tbb/flow_graph.h>

@@ -37,10 +37,6 @@ struct RescheduledOperations {
         static func < (a: HeldEntry, b: HeldEntry) -> Bool { a.entry.place < b.entry.place }
     }
 
-    private static var emptyLanes: [Heap<Entry>] {
-        .init(repeating: Heap(), count: PriorityLanes.count)
-    }
-
     private var standings: [Int: Standing] = [:]
     /// The entries by priority level; empty before the first entry.
     private var lanes: [Heap<Entry>] = []
@@ -120,7 +116,7 @@ struct RescheduledOperations {
     private mutating func insert(
         _ standing: Standing, place: Int, lane: Int, in order: ReadyOrder
     ) {
-        if lanes.isEmpty { lanes = Self.emptyLanes }
+        if lanes.isEmpty { lanes = .init(repeating: Heap(), count: PriorityLanes.count) }
         let key = order.sortKey(
             standing.turn, place: place, lane: lane, readySince: standing.readySince)
         lanes[lane].insert(

@@ -55,12 +55,14 @@ public struct ResultMaker: Sendable {
         // The width equals the number of processors, so that priorities decide: photos in progress
         // finish before new ones start.
         pixelQueue.maxConcurrentOperationCount = capacity.processors.permits
-        for (queue, name) in [(fileQueue, "Files in memory"), (memoryQueue, "Pixels in memory")] {
+        for (queue, name, width) in [
+            (fileQueue, "Files in memory", photosInMemory),
+            (localFileQueue, "Local files in memory", 2 * capacity.processors.permits),
+            (memoryQueue, "Pixels in memory", photosInMemory),
+        ] {
             queue.name = name
-            queue.maxConcurrentOperationCount = photosInMemory
+            queue.maxConcurrentOperationCount = width
         }
-        localFileQueue.name = "Local files in memory"
-        localFileQueue.maxConcurrentOperationCount = 2 * capacity.processors.permits
         writeQueue.name = "Write queue"
         for queue in [downloadQueue, pixelQueue, writeQueue] { timeline?.record(queue) }
     }

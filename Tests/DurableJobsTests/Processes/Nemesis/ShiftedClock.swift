@@ -9,7 +9,7 @@ struct ShiftedClock {
     /// The worker with this clock.
     static let slot = 2
 
-    private static let library: String? = {
+    private static let preload: String? = {
         let variable = "DURABLE_JOBS_NEMESIS_TIMERS"
         guard let timers = ProcessInfo.processInfo.environment[variable] else { return nil }
         let folders = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib")) ?? []
@@ -23,16 +23,16 @@ struct ShiftedClock {
     init(folder: String) { file = "\(folder)/clock" }
 
     var environment: [String: String] {
-        guard let library = Self.library else { return [:] }
+        guard let preload = Self.preload else { return [:] }
         return [
-            "LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": file,
+            "LD_PRELOAD": preload, "FAKETIME_TIMESTAMP_FILE": file,
             "FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_CACHE_DURATION": "1",
         ]
     }
 
     /// Shifts the clock by a number of seconds; returns false if that is impossible.
     func shift(by seconds: Int) throws -> Bool {
-        guard Self.library != nil else { return false }
+        guard Self.preload != nil else { return false }
         let text = "\(seconds < 0 ? "-" : "+")\(abs(seconds))s"
         // One step, so that the worker does not read half a file.
         try Data(text.utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
