@@ -134,7 +134,7 @@ stress:
 
 # Feeds random bytes to the readers of pictures, lists, looks, addresses and HTTP headers, each for
 # FUZZ_SECONDS. Set FUZZ_SECONDS=3600 for a long run.
-FUZZ_SECONDS ?= 30
+FUZZ_SECONDS ?= 20
 
 fuzz: install-test
 	Scripts/fuzz $(FUZZ_SECONDS)
