@@ -29,7 +29,6 @@ final class ChildProcesses: Sendable {
         var hasClientEnded = false
         /// The slots whose process ended by a signal that nobody has sent.
         var crashes: [(slot: Int, signal: Int32)] = []
-        var stops: [Int: [Span]] = [:]
     }
 
     private let settings: NemesisSettings
@@ -46,9 +45,6 @@ final class ChildProcesses: Sendable {
 
     /// Whether the client has done all of its work.
     var hasClientEnded: Bool { state.withLock { $0.hasClientEnded } }
-
-    /// The times in which a process was stopped, by its number.
-    var stops: [Int: [Span]] { state.withLock { $0.stops } }
 
     /// The processes that have crashed, with their last message.
     var crashes: [String] {
@@ -133,19 +129,14 @@ final class ChildProcesses: Sendable {
     /// Stops the process of a slot for a time; returns false if there is none at the moment.
     func stop(_ slot: Int, for time: Duration) async throws -> Bool {
         guard let process = process(slot) else { return false }
-        let start = Machine.timeSinceBoot
         kill(process, SIGSTOP)
         try await Task.sleep(for: time)
-        goOn(process, stoppedAt: start)
+        goOn(process)
         return true
     }
 
-    /// Continues a process.
-    func goOn(_ process: Int32, stoppedAt start: Duration) {
-        kill(process, SIGCONT)
-        let span = Span(start: start, end: Machine.timeSinceBoot)
-        state.withLock { $0.stops[Int(process), default: []].append(span) }
-    }
+    /// Continues a process that was stopped.
+    func goOn(_ process: Int32) { kill(process, SIGCONT) }
 
     /// Kills all children, and returns when they have ended.
     func end() async throws {

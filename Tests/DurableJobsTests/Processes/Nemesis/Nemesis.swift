@@ -50,7 +50,6 @@ final class Nemesis: Sendable {
     /// The faults, with their times.
     var faultHistory: [String] {
         history.withLock { $0 } + (hosts?.crashes ?? []).map { "crash \($0.start) to \($0.end)" }
-            + children.stops.map { "stops of process \($0.key): \($0.value)" }
     }
 
     /// The numbers of jobs and runs, and how often each fault has struck.
@@ -76,8 +75,8 @@ final class Nemesis: Sendable {
         }
         let confirmed: [ClientLog.Entry] = LineFile.read(settings.confirmed)
         let (found, attempts) = try await checks.findings(confirmed)
-        let times = FaultTimes(stops: children.stops, crashes: hosts?.crashes ?? [])
-        let runs = RunChecks(RunLog.read(settings.runs), times, lease: settings.lease)
+        let runs = RunChecks(
+            RunLog.read(settings.runs), crashes: hosts?.crashes ?? [], lease: settings.lease)
         size.withLock { $0 = (attempts.count, runs.runs.count) }
         let fencesItself = !faults.contains("no-watchdog")
         var wrong = found + runs.findings(attempts: attempts, fencesItself: fencesItself)

@@ -54,9 +54,8 @@ enum ProcessFault: String {
         let end = ContinuousClock.now + .seconds(2)
         while true {
             if let process = children.process(slot), Self.isStopped(process) {
-                let start = Machine.timeSinceBoot
                 try await Task.sleep(for: pause)
-                children.goOn(process, stoppedAt: start)
+                children.goOn(process)
                 return true
             }
             // The worker has committed nothing in this time, or it has died.

@@ -4,31 +4,13 @@ import FoundationEssentials
 import Operations
 
 /// A time span of one round.
-struct Span: Sendable {
+struct Span: Codable, Sendable {
     let start: Duration
     let end: Duration
 
     /// How long both spans last at the same time.
     func overlap(_ other: Span) -> Duration {
         max(.zero, min(end, other.end) - max(start, other.start))
-    }
-}
-
-/// What the faults of a round explain.
-struct FaultTimes: Sendable {
-    /// The times in which a process was stopped, by its number.
-    var stops: [Int: [Span]] = [:]
-    /// The times in which the database lost transactions that it had not synced.
-    var crashes: [Span] = []
-
-    /// How long a process ran in a time span.
-    func runningTime(of process: Int, in span: Span) -> Duration {
-        let stopped = (stops[process] ?? []).reduce(Duration.zero) { $0 + $1.overlap(span) }
-        return max(.zero, span.end - span.start) - stopped
-    }
-
-    func hasCrash(between start: Duration, _ end: Duration) -> Bool {
-        crashes.contains { $0.end >= start && $0.start <= end }
     }
 }
 
@@ -40,33 +22,40 @@ struct RunChecks {
     struct Run {
         let job: JobID
         let attempt: Int
-        let process: Int
         let isObedient: Bool
         let start: Duration
         /// Nil if the run was killed.
         var end: Duration?
         var lease: Duration?
+        var pauses: [Span] = []
+
+        /// How long the body ran in a time span.
+        func runningTime(in span: Span) -> Duration {
+            max(.zero, span.end - span.start)
+                - pauses.reduce(Duration.zero) { $0 + $1.overlap(span) }
+        }
     }
 
     let runs: [Run]
-    let faults: FaultTimes
+    /// The times in which the database lost transactions that it had not synced.
+    let crashes: [Span]
     let lease: Duration
 
-    init(_ entries: [RunLog.Entry], _ faults: FaultTimes, lease: Duration) {
+    init(_ entries: [RunLog.Entry], crashes: [Span], lease: Duration) {
         var runs: [UInt64: Run] = [:]
         for entry in entries {
             switch entry {
-            case .began(let number, let job, let attempt, let process, let time, let isObedient):
+            case .began(let number, let job, let attempt, let time, let isObedient):
                 runs[number] = Run(
-                    job: job, attempt: attempt, process: process, isObedient: isObedient,
-                    start: time)
-            case .ended(let number, let time, let lease):
+                    job: job, attempt: attempt, isObedient: isObedient, start: time)
+            case .ended(let number, let time, let lease, let pauses):
                 runs[number]?.end = time
                 runs[number]?.lease = lease
+                runs[number]?.pauses = pauses
             }
         }
         self.runs = runs.values.sorted { ($0.attempt, $0.start) < ($1.attempt, $1.start) }
-        (self.faults, self.lease) = (faults, lease)
+        (self.crashes, self.lease) = (crashes, lease)
     }
 
     /// - Parameters:
@@ -81,7 +70,7 @@ struct RunChecks {
                 continue
             }
             wrong += runs.compactMap { run in
-                guard run.attempt > count, !faults.hasCrash(between: claim(run), .seconds(1 << 40))
+                guard run.attempt > count, !hasCrash(between: claim(run), .seconds(1 << 40))
                 else { return nil }
                 return "job \(job) ran as attempt \(run.attempt) of \(count)"
             }
@@ -96,9 +85,13 @@ struct RunChecks {
         guard run.isObedient, let end = run.end, let lease = run.lease, end > lease else {
             return nil
         }
-        let time = faults.runningTime(of: run.process, in: Span(start: lease, end: end))
+        let time = run.runningTime(in: Span(start: lease, end: end))
         guard time > Self.fencingTime else { return nil }
         return "attempt \(run.attempt) of job \(run.job) ran for \(time) after its lease"
+    }
+
+    private func hasCrash(between start: Duration, _ end: Duration) -> Bool {
+        crashes.contains { $0.end >= start && $0.start <= end }
     }
 
     /// The earliest time of a run's claim. A worker that was stopped may begin a run late.
@@ -108,13 +101,13 @@ struct RunChecks {
     private func findings(_ first: Run, _ second: Run, _ fencesItself: Bool) -> [String] {
         let start = max(first.start, second.start)
         // A claim that the store has lost is given again, with the same number.
-        guard !faults.hasCrash(between: min(claim(first), claim(second)), start) else { return [] }
+        guard !hasCrash(between: min(claim(first), claim(second)), start) else { return [] }
         guard first.attempt < second.attempt else {
             return ["attempt \(first.attempt) of job \(first.job) ran twice"]
         }
         guard fencesItself, first.isObedient, let end = first.end, end > start else { return [] }
         let both = Span(start: start, end: min(end, second.end ?? end))
-        let time = faults.runningTime(of: first.process, in: both)
+        let time = first.runningTime(in: both)
         guard time > Self.fencingTime else { return [] }
         return ["attempts \(first.attempt) and \(second.attempt) of job \(first.job) ran at once"]
     }

@@ -7,18 +7,20 @@ import Testing
 struct RunChecksTests {
     /// The entries of a run. The times are seconds.
     private func run(
-        _ number: UInt64, attempt: Int, from start: Int, to end: Int, lease: Int
+        _ number: UInt64, attempt: Int, from start: Int, to end: Int, lease: Int,
+        pauses: [Span] = []
     ) -> [RunLog.Entry] {
         [
             .began(
-                run: number, job: JobID(1), attempt: attempt, process: 7, time: .seconds(start),
+                run: number, job: JobID(1), attempt: attempt, time: .seconds(start),
                 isObedient: true),
-            .ended(run: number, time: .seconds(end), lease: .seconds(lease)),
+            .ended(
+                run: number, time: .seconds(end), lease: .seconds(lease), pauses: pauses),
         ]
     }
 
-    private func findings(_ entries: [RunLog.Entry], _ faults: FaultTimes = FaultTimes()) -> Int {
-        RunChecks(entries, faults, lease: .seconds(2))
+    private func findings(_ entries: [RunLog.Entry], crashes: [Span] = []) -> Int {
+        RunChecks(entries, crashes: crashes, lease: .seconds(2))
             .findings(attempts: [JobID(1): 2], fencesItself: true).count
     }
 
@@ -28,7 +30,7 @@ struct RunChecksTests {
         #expect(findings(run(1, attempt: 1, from: 10, to: 14, lease: 12)) == 0)
         // While a process is stopped, nothing runs.
         let stop = Span(start: .seconds(11), end: .seconds(14))
-        #expect(findings(late, FaultTimes(stops: [7: [stop]])) == 0)
+        #expect(findings(run(1, attempt: 1, from: 10, to: 15, lease: 12, pauses: [stop])) == 0)
     }
 
     @Test func runsThatNoAttemptExplainsAreFound() {
@@ -37,7 +39,7 @@ struct RunChecksTests {
             + run(2, attempt: 1, from: 12, to: 13, lease: 20)
         #expect(findings(twice) == 1)
         let crash = Span(start: .seconds(11), end: .seconds(12))
-        #expect(findings(twice, FaultTimes(crashes: [crash])) == 0)
+        #expect(findings(twice, crashes: [crash]) == 0)
         #expect(findings(run(1, attempt: 3, from: 10, to: 11, lease: 20)) == 1)
     }
 

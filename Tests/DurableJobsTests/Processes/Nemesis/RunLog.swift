@@ -18,10 +18,11 @@ final class RunLog: Sendable {
     /// A line of the file.
     enum Entry: Codable, Sendable {
         case began(
-            run: UInt64, job: JobID, attempt: Int, process: Int, time: Duration,
-            isObedient: Bool)
-        /// - Parameter lease: the end of the lease as the worker knew it last.
-        case ended(run: UInt64, time: Duration, lease: Duration?)
+            run: UInt64, job: JobID, attempt: Int, time: Duration, isObedient: Bool)
+        /// - Parameters:
+        ///   - lease: the end of the lease as the worker knew it last.
+        ///   - pauses: the times in which the body did nothing.
+        case ended(run: UInt64, time: Duration, lease: Duration?, pauses: [Span])
     }
 
     /// One run of the body of a job.
@@ -29,29 +30,50 @@ final class RunLog: Sendable {
         private let log: RunLog
         private let number = UInt64.random(in: 0 ... .max)
         private let generation: Int
-        private let lease = Locked<Duration?>(nil)
+        private let notes: Locked<Notes>
+
+        private struct Notes {
+            var last: Duration
+            var lease: Duration?
+            var pauses: [Span] = []
+        }
+
+        /// A body notes every few milliseconds that it runs. If a note is later than this, then its
+        /// process was stopped, or the machine was busy, or a disk did not answer.
+        private static let longestPause = Duration.milliseconds(200)
 
         init(_ log: RunLog, _ context: JobContext, isObedient: Bool) {
             (self.log, generation) = (log, context.record.generation)
+            let time = Machine.timeSinceBoot
+            notes = Locked(Notes(last: time))
             log.write(
                 .began(
-                    run: number, job: context.id, attempt: context.attempt,
-                    process: Machine.process, time: Machine.timeSinceBoot, isObedient: isObedient))
+                    run: number, job: context.id, attempt: context.attempt, time: time,
+                    isObedient: isObedient))
             note()
         }
 
-        /// Notes the end of the lease, unless the worker has lost the lease of this run.
+        /// Notes that the body runs, and the end of the lease, unless the worker has lost the lease
+        /// of this run.
         func note() {
+            let time = Machine.timeSinceBoot
+            notes.withLock { notes in
+                if time - notes.last > Self.longestPause {
+                    notes.pauses.append(Span(start: notes.last, end: time))
+                }
+                notes.last = time
+            }
             guard let worker = log.worker.withLock({ $0 }) else { return }
             let end = worker.lease.withLock { $0.end }
             guard let end, worker.state.withLock({ $0.generation }) == generation else { return }
-            lease.withLock { $0 = end }
+            notes.withLock { $0.lease = end }
         }
 
         func end() {
+            note()
+            let notes = notes.withLock { $0 }
             log.write(
-                .ended(
-                    run: number, time: Machine.timeSinceBoot, lease: lease.withLock { $0 }))
+                .ended(run: number, time: notes.last, lease: notes.lease, pauses: notes.pauses))
         }
     }
 
