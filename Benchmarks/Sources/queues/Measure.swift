@@ -1,12 +1,5 @@
 import ArgumentParser
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
+import Foundation
 
 /// Measures workloads and prints the results.
 struct Measure: ParsableCommand {
@@ -27,6 +20,9 @@ struct Measure: ParsableCommand {
 
     @Flag(help: "Print one JSON object per line instead of tables.")
     var json = false
+
+    @Option(help: "A file for a picture of all ratios, as SVG.", completion: .file())
+    var picture: String?
 
     @Flag(help: "Print the workloads and exit.")
     var list = false
@@ -73,6 +69,9 @@ struct Measure: ParsableCommand {
                 if !text.isEmpty { print(text) }
                 fflush(nil)
             }
+        }
+        if let picture {
+            try Picture(tables).svg.write(toFile: picture, atomically: true, encoding: .utf8)
         }
         if !json, peers.contains(.operations) {
             print(Summary.text(tables, peers: entrants.map(\.peer)))

@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// The libraries that are measured.
 enum Peer: String, CaseIterable, Sendable, ExpressibleByArgument {
-    case operations, foundation, dispatch, taskgroup, tbb, go
+    case operations, foundation, dispatch, taskgroup, tbb, taskflow, go, java
 
     var title: String {
         switch self {
@@ -11,7 +11,9 @@ enum Peer: String, CaseIterable, Sendable, ExpressibleByArgument {
         case .dispatch: "Dispatch"
         case .taskgroup: "task group"
         case .tbb: "oneTBB"
+        case .taskflow: "Taskflow"
         case .go: "Go"
+        case .java: "Java"
         }
     }
 
@@ -25,7 +27,9 @@ enum Peer: String, CaseIterable, Sendable, ExpressibleByArgument {
         case .dispatch: DispatchPeer()
         case .taskgroup: TaskGroupPeer()
         case .tbb: try ExternalPeer.tbb()
+        case .taskflow: try ExternalPeer.taskflow()
         case .go: try ExternalPeer.go()
+        case .java: try ExternalPeer.java()
         }
     }
 }

@@ -7,7 +7,7 @@ extension Workload {
             sizes: [growth.size, 10 * growth.size], isScalable: false,
             metrics: [Metric(key: "ns", title: "ns, each")], maximumRounds: 3
         ) { entrant, size in
-            try entrant.perOperation(size, []) { $0.grown(growth, size) }
+            try entrant.perOperation(size, ["W15", "\(size)"]) { $0.grown(growth, size) }
         }
     }
 }

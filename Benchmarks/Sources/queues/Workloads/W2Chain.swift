@@ -6,7 +6,7 @@ extension Workload {
         // Only peers of comparable speed run a million; the others would take most of the time.
         graph(
             "W2", "chain", sizes: [1_000, 10_000, 100_000, 1_000_000],
-            limits: [.dispatch, .taskgroup, .go].reduce(into: [:]) {
+            limits: [.dispatch, .taskgroup, .go, .java].reduce(into: [:]) {
                 $0[$1] = Limit(size: 100_000, reason: "to save time")
             }, make: Graph.chain),
         Workload(

@@ -1,0 +1,146 @@
+import Foundation
+
+/// The picture of all results, as SVG: a line for each, on which a dot shows how many times as long
+/// as ours each peer takes. The scale is logarithmic, and our figure is the line at 1.
+struct Picture {
+    private struct Line {
+        let title: String
+        let note: String
+        let ratios: [(peer: Peer, ratio: Double)]
+    }
+
+    private let lines: [Line]
+    private let peers: [Peer]
+    private let range: ClosedRange<Int>
+
+    private static let width = 1_100.0
+    private static let plot = 520.0...1_070.0
+    private static let top = 110.0
+    private static let step = 24.0
+
+    init(_ tables: [Table]) {
+        lines = tables.flatMap { table in
+            table.workload.metrics.indices.compactMap { Self.line(table, metric: $0) }
+        }
+        let found = lines.flatMap(\.ratios)
+        peers = Peer.allCases.filter { peer in found.contains { $0.peer == peer } }
+        let exponents = found.map { log10($0.ratio) } + [0]
+        range =
+            Int((exponents.min() ?? 0).rounded(.down))...Int((exponents.max() ?? 0).rounded(.up))
+    }
+
+    private static func line(_ table: Table, metric: Int) -> Line? {
+        guard let ours = table.rows.first(where: { $0.peer == .operations }) else { return nil }
+        let ratios = table.rows.compactMap { row in
+            // A peer that was measured at another size is not comparable.
+            row.size != table.size
+                ? nil : table.ratio(of: row, metric: metric).map { (row.peer, max($0, 0.001)) }
+        }
+        guard !ratios.isEmpty else { return nil }
+        let kind = table.workload.metrics.count > 1 ? " (\(table.workload.metrics[metric].title))" : ""
+        return Line(
+            title: "\(table.workload.name)  \(table.workload.title)\(kind)",
+            note: "\(grouped(table.size)):   \(figure(ours.spreads[metric].median))", ratios: ratios)
+    }
+
+    private var height: Double { Self.top + Self.step * Double(lines.count) + 30 }
+
+    private func x(_ exponent: Double) -> Double {
+        let extent = Double(max(1, range.upperBound - range.lowerBound))
+        let share = (exponent - Double(range.lowerBound)) / extent
+        return Self.plot.lowerBound + share * (Self.plot.upperBound - Self.plot.lowerBound)
+    }
+
+    var svg: String {
+        var parts = [
+            """
+            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(Int(Self.width)) \(Int(height))" \
+            font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#24292f">
+            <rect width="100%" height="100%" fill="#fff"/>
+            """,
+            text(20, 28, "How many times as long as Operations each library takes", size: 17),
+            text(
+                20, 48,
+                "Right of the line at 1: the library is slower than Operations. "
+                    + "Beside each name: the number of operations, and our figure.",
+                colour: "#57606a"),
+        ]
+        parts += legend + axis
+        for (index, line) in lines.enumerated() {
+            parts += row(line, at: Self.top + Self.step * (Double(index) + 0.5))
+        }
+        return (parts + ["</svg>"]).joined(separator: "\n") + "\n"
+    }
+
+    private var legend: [String] {
+        peers.enumerated().flatMap { index, peer in
+            let left = 26 + 110 * Double(index)
+            return [dot(left, 68, peer), text(left + 10, 72, peer.title)]
+        }
+    }
+
+    private var axis: [String] {
+        let bottom = height - 24
+        return range.flatMap { exponent in
+            let left = x(Double(exponent))
+            let isOurs = exponent == 0
+            return [
+                """
+                <line x1="\(left)" x2="\(left)" y1="\(Self.top)" y2="\(bottom)" \
+                stroke="\(isOurs ? "#24292f" : "#d8dee4")" stroke-width="\(isOurs ? 1.5 : 1)"/>
+                """,
+                text(left, Self.top - 8, Self.label(exponent), anchor: "middle"),
+            ]
+        }
+    }
+
+    private static func label(_ exponent: Int) -> String {
+        exponent >= 0
+            ? grouped(Int(pow(10, Double(exponent))))
+            : "0.\(String(repeating: "0", count: -exponent - 1))1"
+    }
+
+    private func row(_ line: Line, at middle: Double) -> [String] {
+        [
+            """
+            <line x1="20" x2="\(Self.plot.upperBound)" y1="\(middle)" y2="\(middle)" \
+            stroke="#eaeef2"/>
+            """,
+            text(20, middle + 4, line.title),
+            text(
+                Self.plot.lowerBound - 14, middle + 4, line.note, anchor: "end", colour: "#57606a"),
+        ] + line.ratios.map { dot(x(log10($0.ratio)), middle, $0.peer) }
+    }
+
+    private func dot(_ left: Double, _ middle: Double, _ peer: Peer) -> String {
+        """
+        <circle cx="\(left)" cy="\(middle)" r="5" fill="\(Self.colour(peer))" \
+        fill-opacity="0.85"><title>\(peer.title)</title></circle>
+        """
+    }
+
+    private func text(
+        _ left: Double, _ bottom: Double, _ text: String, size: Int = 12, anchor: String = "start",
+        colour: String = "#24292f"
+    ) -> String {
+        let text = text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+        return """
+            <text x="\(left)" y="\(bottom)" font-size="\(size)" text-anchor="\(anchor)" \
+            fill="\(colour)">\(text)</text>
+            """
+    }
+
+    /// Colours that people with colour blindness tell apart (Okabe and Ito).
+    private static func colour(_ peer: Peer) -> String {
+        switch peer {
+        case .operations: "#000000"
+        case .foundation: "#D55E00"
+        case .dispatch: "#0072B2"
+        case .taskgroup: "#56B4E9"
+        case .tbb: "#009E73"
+        case .taskflow: "#E69F00"
+        case .go: "#CC79A7"
+        case .java: "#999999"
+        }
+    }
+}
