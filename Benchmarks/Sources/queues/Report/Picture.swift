@@ -37,10 +37,12 @@ struct Picture {
                 ? nil : table.ratio(of: row, metric: metric).map { (row.peer, max($0, 0.001)) }
         }
         guard !ratios.isEmpty else { return nil }
-        let kind = table.workload.metrics.count > 1 ? " (\(table.workload.metrics[metric].title))" : ""
+        let kind =
+            table.workload.metrics.count > 1 ? " (\(table.workload.metrics[metric].title))" : ""
         return Line(
             title: "\(table.workload.name)  \(table.workload.title)\(kind)",
-            note: "\(grouped(table.size)):   \(figure(ours.spreads[metric].median))", ratios: ratios)
+            note: "\(grouped(table.size)):   \(figure(ours.spreads[metric].median))", ratios: ratios
+        )
     }
 
     private var height: Double { Self.top + Self.step * Double(lines.count) + 30 }
