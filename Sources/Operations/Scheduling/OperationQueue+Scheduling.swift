@@ -130,6 +130,7 @@ extension OperationQueue {
             let part = references[start..<min(start + Self.additionsAtOnce, references.count)]
             let (refused, promotions) = eventOffering { state in
                 let wasEmpty = state.isEmpty
+                state.makeSpace(for: references.count - start)
                 let refused = part.first { reference in
                     reference._withUnsafeGuaranteedRef {
                         state.add($0, to: self, reserved: reserved) == nil && !reserved

@@ -45,7 +45,8 @@ struct Ring<Reference>: ~Copyable {
         lanes.deallocate()
     }
 
-    var isFull: Bool { tail - head == capacity }
+    @inline(__always)
+    func hasSpace(for additions: Int) -> Bool { tail - head + additions <= capacity }
 
     @inline(__always)
     private func slot(_ sequence: Int) -> Int { sequence & (capacity - 1) }
@@ -57,7 +58,7 @@ struct Ring<Reference>: ~Copyable {
 
     // MARK: Places
 
-    /// Gives the operation the next place. There must be a free place (``isFull``).
+    /// Gives the operation the next place. There must be space for it.
     @inline(__always)
     mutating func append(_ operation: Reference) -> Int {
         let sequence = tail
@@ -143,24 +144,28 @@ struct Ring<Reference>: ~Copyable {
 
     // MARK: Growing
 
-    /// Makes space in a full ring. Doubles the capacity or, if at least half of the places are
-    /// empty, moves the operations together just below `tail`, in their order.
+    /// Makes space for further operations. At least doubles the capacity or, if at least half of
+    /// the places would stay empty, moves the operations together just below `tail`, in their
+    /// order.
     ///
     /// - Parameter move: called with the old and the new place of each operation, in order, if the
     ///   operations are moved.
     /// - Complexity: O(capacity), amortised over as many additions.
-    mutating func growOrCompact(move: (Reference, Int, Int) -> Void) {
-        let compacts = capacity > 0 && count * 2 <= capacity
-        var replacement = Ring(capacity: compacts ? capacity : max(64, 2 * capacity))
+    mutating func growOrCompact(for additions: Int, move: (Reference, Int, Int) -> Void) {
+        let compacts = capacity > 0 && (count + additions - 1) * 2 <= capacity
+        var newCapacity = compacts ? capacity : max(64, 2 * capacity)
+        while newCapacity < tail - head + additions, !compacts { newCapacity *= 2 }
+        var replacement = Ring(capacity: newCapacity)
         replacement.head = compacts ? tail - count : head
         replacement.tail = replacement.head
+        let usedLanes = (0..<laneCount).filter { readyCount($0) > 0 }
         for sequence in head..<tail {
             guard let operation = slots[slot(sequence)] else {
                 if !compacts { replacement.tail += 1 }
                 continue
             }
             let place = replacement.append(operation)
-            for lane in 0..<laneCount where isReady(sequence, lane: lane) {
+            for lane in usedLanes where isReady(sequence, lane: lane) {
                 replacement.setReady(place, lane: lane)
             }
             if compacts { move(operation, sequence, place) }

@@ -181,7 +181,7 @@ struct QueueState: ~Copyable {
                 $0.enqueued(reserved: reserved, qualityRank: rank)
             })?.after
         else { return nil }
-        if ring.isFull { growOrCompactRing() }
+        makeSpace(for: 1)
         let reference = Unmanaged.passUnretained(operation)
         if !isRetained { _ = reference.retain() }
         let place = ring.append(reference)
@@ -203,9 +203,16 @@ struct QueueState: ~Copyable {
         return state
     }
 
-    private mutating func growOrCompactRing() {
+    /// Makes sure that so many operations can be added without another allocation.
+    @inline(__always)
+    mutating func makeSpace(for additions: Int) {
+        if !ring.hasSpace(for: additions) { growOrCompactRing(for: additions) }
+    }
+
+    @inline(never)
+    private mutating func growOrCompactRing(for additions: Int) {
         var places: [(old: Int, new: Int)] = []
-        ring.growOrCompact { operation, old, new in
+        ring.growOrCompact(for: additions) { operation, old, new in
             operation._withUnsafeGuaranteedRef { $0.sequence.store(new, ordering: .relaxed) }
             places.append((old, new))
         }

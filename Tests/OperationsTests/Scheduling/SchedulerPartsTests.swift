@@ -39,20 +39,38 @@ struct SchedulerPartsTests {
 
     @Test func ringAllocatesNothingUntilItGrows() {
         var ring = OperationRing()
-        #expect(ring.capacity == 0 && ring.isFull)
+        let hasSpace = ring.hasSpace(for: 1)
+        #expect(ring.capacity == 0 && !hasSpace)
         ring.skip(70)
         #expect((ring.head, ring.tail) == (70, 70) && ring[70] == nil)
         for lane in 0...OperationRing.cancelledLane {
             #expect(ring.readyCount(lane) == 0 && ring.firstReady(lane) == nil)
             #expect(ring.lastReady(lane) == nil)
         }
-        ring.growOrCompact { _, _, _ in Issue.record("there is no operation to move") }
+        ring.growOrCompact(for: 1) { _, _, _ in Issue.record("there is no operation to move") }
         let operation = BlockOperation {}
         let place = ring.append(.passUnretained(operation))
         ring.setReady(place, lane: 2)
         #expect(place == 70 && ring.capacity == 64 && ring.firstReady(2) == 70)
         // The lanes of other rings are not affected.
         #expect(OperationRing().readyCount(2) == 0)
+    }
+
+    @Test func ringGrowsAtOnceForManyAdditions() {
+        var ring = OperationRing()
+        ring.growOrCompact(for: 65) { _, _, _ in Issue.record("there is no operation to move") }
+        #expect(ring.capacity == 128)
+        let operation = BlockOperation {}
+        for _ in 0..<100 { _ = ring.append(.passUnretained(operation)) }
+        ring.setReady(99, lane: 1)
+        for place in 0..<90 { ring.remove(place) }
+        let (some, more) = (ring.hasSpace(for: 118), ring.hasSpace(for: 119))
+        #expect(some && !more)
+        // Ten operations are already together at the end.
+        ring.growOrCompact(for: 50) { _, old, new in #expect(new == old) }
+        #expect(ring.capacity == 128 && ring.firstReady(1) == 99)
+        ring.growOrCompact(for: 1_000) { _, _, _ in Issue.record("the ring grows") }
+        #expect(ring.capacity == 1_024 && ring.count == 10 && ring.firstReady(1) == 99)
     }
 
     /// After another worker has run all operations of a batch, the batch must not report again that
