@@ -129,14 +129,9 @@ struct QueueState: ~Copyable {
 
     /// The number of operations that have finished and whose batch is not retired yet.
     private var finishedInBatches: Int {
-        var count = 0
-        for batch in batches {
-            for operation in batch.taken
-            where operation._withUnsafeGuaranteedRef({ $0.status.phase == .finished }) {
-                count += 1
-            }
+        batches.lazy.flatMap(\.taken).count { operation in
+            operation._withUnsafeGuaranteedRef { $0.status.phase == .finished }
         }
-        return count
     }
 
     /// Whether every operation in the queue has finished and leaves when its batch is retired.
@@ -181,7 +176,7 @@ struct QueueState: ~Copyable {
                 $0.enqueued(reserved: reserved, qualityRank: rank)
             })?.after
         else { return nil }
-        makeSpace(for: 1)
+        if !ring.hasSpace(for: 1) { makeSpace(for: 1) }
         let reference = Unmanaged.passUnretained(operation)
         if !isRetained { _ = reference.retain() }
         let place = ring.append(reference)
@@ -204,13 +199,8 @@ struct QueueState: ~Copyable {
     }
 
     /// Makes sure that so many operations can be added without another allocation.
-    @inline(__always)
     mutating func makeSpace(for additions: Int) {
-        if !ring.hasSpace(for: additions) { growOrCompactRing(for: additions) }
-    }
-
-    @inline(never)
-    private mutating func growOrCompactRing(for additions: Int) {
+        guard !ring.hasSpace(for: additions) else { return }
         var places: [(old: Int, new: Int)] = []
         ring.growOrCompact(for: additions) { operation, old, new in
             operation._withUnsafeGuaranteedRef { $0.sequence.store(new, ordering: .relaxed) }
