@@ -23,6 +23,8 @@ struct Jobs: AsyncParsableCommand {
     var n = 100_000
     @Option(help: "The number of queued jobs behind which claims are measured again.")
     var queued = 1_000_000
+    @Option(help: "The number of jobs that end while an old transaction keeps their rows.")
+    var ended = 300_000
 
     func run() async throws {
         line("fdatasync of 8 KiB", Fsync.median(in: folder), "ms")
@@ -31,10 +33,15 @@ struct Jobs: AsyncParsableCommand {
         let storage = url.map { JobStorage.postgres($0) } ?? .file(path)
         let jobs = try await JobQueue("first", in: storage)
         try await enqueue(in: jobs)
+        let syncs = try url.map(Server.syncs)
         try await drain(jobs, "claim and commit, \(n) jobs", count: n)
+        if let url, let syncs {
+            line("syncs for 40 jobs", Double(try Server.syncs(url) - syncs) * 40 / Double(n), "")
+        }
         try await latencies(jobs, jobs, "same process")
         try await latencies(jobs, JobQueue("first", in: storage), "other connection")
         try await behindMany(try jobs.queue("second"))
+        if let url, ended > 0 { try await behindOldRows(try jobs.queue("third"), url) }
         await jobs.close()
     }
 
@@ -120,12 +127,81 @@ struct Jobs: AsyncParsableCommand {
         guard queued > 0 else { return }
         let total = queued
         try await jobs.enqueue(each: 0..<total, within: .max) { Nothing(number: $0) }
-        let part = min(n, total)
-        Nothing.expect(part)
-        let time = try await seconds {
-            try await running(workers(jobs, 2, width: 32)) { await Nothing.finished() }
+        try await drain(jobs, "claim and commit, \(total) queued", count: min(n, total))
+        let small = 50
+        let alone = try await time(of: small, in: jobs.queue("small"))
+        line("a batch of \(small), alone", alone * 1000, "ms")
+        let behind = try await time(of: small, in: jobs)
+        line("a batch of \(small), behind \(total - min(n, total))", behind * 1000, "ms")
+    }
+
+    /// The seconds until a batch has ended, from the addition on.
+    private func time(of count: Int, in jobs: JobQueue) async throws -> Double {
+        try await running(workers(jobs, 2, width: 32)) {
+            // The workers are to be at work, or idle.
+            try await Task.sleep(for: .milliseconds(500))
+            return try await seconds {
+                let batch = try await jobs.enqueue(each: 0..<count, within: .max) {
+                    Nothing(number: $0)
+                }
+                try await batch.finished()
+            }
         }
-        line("claim and commit, \(total) queued", Double(part) / time, "jobs/s")
+    }
+
+    /// Claims behind rows that the server cannot clear, because a transaction may still see them.
+    private func behindOldRows(_ jobs: JobQueue, _ url: String) async throws {
+        let transaction = try Server.OldTransaction(url)
+        defer { transaction.end() }
+        for (count, name) in [(ended, "\(ended) jobs, kept by a transaction"), (n, "behind these")]
+        {
+            try await jobs.enqueue(each: 0..<count, within: .max) { Nothing(number: $0) }
+            try await drain(jobs, "claim and commit, \(name)", count: count)
+        }
+    }
+}
+
+/// What only the server's own program can ask or do.
+enum Server {
+    /// How often the server has synced its log.
+    static func syncs(_ url: String) throws -> Int {
+        let process = psql(url, ["-Atc", "SELECT wal_sync FROM pg_stat_wal"])
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let text = String(
+            decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return Int(text.filter(\.isNumber)) ?? 0
+    }
+
+    /// A transaction that sees the tables as they were at its beginning, until its end.
+    struct OldTransaction {
+        private let process: Process
+        private let input = Pipe()
+
+        init(_ url: String) throws {
+            process = psql(url, ["-Atq"])
+            let output = Pipe()
+            process.standardInput = input
+            process.standardOutput = output
+            try process.run()
+            let start = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 'begun';\n"
+            try input.fileHandleForWriting.write(contentsOf: Data(start.utf8))
+            _ = output.fileHandleForReading.availableData
+        }
+
+        func end() {
+            try? input.fileHandleForWriting.close()
+            process.waitUntilExit()
+        }
+    }
+
+    private static func psql(_ url: String, _ arguments: [String]) -> Process {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["psql", "-X", "-d", url] + arguments
+        return process
     }
 }
 
