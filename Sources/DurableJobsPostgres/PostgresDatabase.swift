@@ -113,6 +113,7 @@ final class PostgresNotifier: Sendable {
         guard let wait else { return }
         link.soon(after: wait) { [self] connection in
             next.withLock { $0[queue] = (.now + Self.period, false) }
+            guard let connection else { return }
             _ = try? PostgresSession(connection).query(
                 "SELECT pg_notify(?, ?)", [.text(Self.channel), .text(queue)])
         }

@@ -77,10 +77,10 @@ final class PostgresLink: @unchecked Sendable {
         }
     }
 
-    /// Calls a function later, unless there is no connection by then.
-    func soon(after time: Duration, _ body: @escaping @Sendable (OpaquePointer) -> Void) {
+    /// Calls a function later, with nil if the server cannot be reached by then.
+    func soon(after time: Duration, _ body: @escaping @Sendable (OpaquePointer?) -> Void) {
         thread.asyncAfter(deadline: .now() + .milliseconds(Int(time.milliseconds))) { [self] in
-            if let connection = try? connected() { body(connection) }
+            body(try? connected())
         }
     }
 

@@ -56,6 +56,10 @@ final class PostgresListener: @unchecked Sendable {
         let source = DispatchSource.makeReadSource(
             fileDescriptor: PQsocket(connection), queue: thread)
         source.setEventHandler { [weak self] in self?.receive() }
+        // A descriptor must not be closed before its source has ended. The handler is the last user
+        // of the connection.
+        nonisolated(unsafe) let ended = connection
+        source.setCancelHandler { PQfinish(ended) }
         self.source = source
         source.activate()
         // Notifications may have been sent before.
@@ -86,11 +90,10 @@ final class PostgresListener: @unchecked Sendable {
         }
     }
 
+    /// Gives the connection up; a new one may be made at once.
     private func disconnect() {
-        source?.cancel()
-        source = nil
-        if let connection { PQfinish(connection) }
-        connection = nil
+        if let source { source.cancel() } else if let connection { PQfinish(connection) }
+        (source, connection) = (nil, nil)
     }
 }
 #endif

@@ -99,7 +99,7 @@ final class OutcomeWaits: Sendable {
     private func sweep(_ ended: [JobOutcome]) async throws {
         let jobs = try await store.unpublished(
             for: .seconds(15), among: ended.filter(\.isUnpublished).map(\.id))
-        try await store.markPublished(Publishing.publish(jobs.map { ($0.id, $0.outputs) }))
+        try await store.publish(jobs.map { ($0.id, $0.outputs) })
     }
 
     private func take(_ id: JobID) -> [Waiter] {

@@ -66,12 +66,20 @@ extension JobStore {
         }
     }
 
-    /// Records that the files of the jobs have their final names.
-    package func markPublished(_ ids: [JobID]) async throws {
-        guard !ids.isEmpty else { return }
-        try await database.transaction(.relaxed) { try markPublished(ids, $0) }
+    /// Gives the files of committed jobs their final names, and records for which jobs this has
+    /// succeeded.
+    ///
+    /// - Parameter jobs: the jobs with the text of ``StagedFiles``.
+    /// - Returns: whether there is such a job.
+    @discardableResult
+    func publish(_ jobs: [(job: JobID, outputs: String)]) async throws -> Bool {
+        let published = Publishing.publish(jobs)
+        guard !published.isEmpty else { return false }
+        try await database.transaction(.relaxed) { try markPublished(published, $0) }
+        return true
     }
 
+    /// Records that the files of the jobs have their final names.
     func markPublished(_ ids: some Sequence<JobID>, _ session: any SQLSession) throws {
         _ = try session.batch(
             "UPDATE durable_job SET unpublished = 0 WHERE id = ?",

@@ -46,7 +46,7 @@ package final class JobStepper: Sendable {
         exchange.ended = [EndedAttempt(job.token, verdict)]
         let answer = try await store.exchange(exchange)
         if answer.verdicts == [.accepted(.completed)], let outputs = record.files.text {
-            try await store.markPublished(Publishing.publish([(job.token.job, outputs)]))
+            try await store.publish([(job.token.job, outputs)])
         } else {
             record.files.delete()
         }

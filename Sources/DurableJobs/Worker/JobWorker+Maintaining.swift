@@ -56,9 +56,7 @@ extension JobWorker {
         for _ in 0..<Sweep.pages {
             let jobs = try await store.unpublished(for: options.lease, after: sweep.last)
             sweep.last = jobs.count == JobStore.unpublishedPage ? jobs.last : nil
-            let published = Publishing.publish(jobs.map { ($0.id, $0.outputs) })
-            if !published.isEmpty {
-                try await store.markPublished(published)
+            if try await store.publish(jobs.map { ($0.id, $0.outputs) }) {
                 self.jobs.signals.jobsEnded()
             }
             if sweep.last == nil { return }

@@ -195,5 +195,79 @@ struct PostgresStoreTests {
             await queue.close()
         }
     }
+
+    /// Ends the connections of a database except the link's own, until it has ended some.
+    private func endConnections(_ link: PostgresLink) async throws {
+        while try await link.perform({ connection in
+            try PostgresSession(connection).query(
+                """
+                SELECT CAST(COUNT(pg_terminate_backend(pid)) AS BIGINT) FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid()
+                """, []
+            ).first?.integer(0) == 0
+        }) {}
+    }
+
+    @Test func aListenerConnectsAgainAndClosesItsConnections() async throws {
+        try await withDatabase { url in
+            let target = try PostgresTarget(url)
+            let link = PostgresLink(target, label: "test")
+            let listener = PostgresListener(target)
+            let called = Board.signal(Board.newName())
+            let watch = listener.add("tests") { called.send() }
+            for _ in 0..<2 {
+                // The listener calls once when it is connected.
+                #expect(await called.arrives())
+                try await endConnections(link)
+            }
+            #expect(await called.arrives())
+            listener.end()
+            // The server says when the connection was closed.
+            while try await link.perform({ connection in
+                try PostgresSession(connection).query(
+                    """
+                    SELECT 1 FROM pg_stat_activity
+                    WHERE datname = current_database() AND pid <> pg_backend_pid()
+                    """, []
+                ).isEmpty == false
+            }) {}
+            withExtendedLifetime(watch) {}
+            await link.close()
+        }
+    }
+
+    @Test func notificationsGoOnAfterOneThatCouldNotBeSent() async throws {
+        try await withDatabase { url in
+            let target = try PostgresTarget(url)
+            let name = try #require(target.description.split(separator: "/").last)
+            let administration = PostgresLink(
+                try PostgresTarget(PostgresCluster.url("postgres")), label: "administration")
+            func allowConnections(_ isAllowed: Bool) async throws {
+                try await administration.perform {
+                    try PostgresSession($0).execute(
+                        "ALTER DATABASE \(name) ALLOW_CONNECTIONS \(isAllowed)")
+                }
+            }
+            let link = PostgresLink(target, label: "test")
+            let notifier = PostgresNotifier(link)
+            try await allowConnections(false)
+            notifier.announce("tests")
+            // The link calls its functions in the order of their times.
+            let hasFailed = Board.signal(Board.newName())
+            link.soon(after: .milliseconds(1)) { _ in hasFailed.send() }
+            #expect(await hasFailed.arrives())
+            try await allowConnections(true)
+            let listener = PostgresListener(target)
+            let called = Board.signal(Board.newName())
+            let watch = listener.add("tests") { called.send() }
+            #expect(await called.arrives())
+            notifier.announce("tests")
+            #expect(await called.arrives())
+            withExtendedLifetime(watch) {}
+            listener.end()
+            await link.close()
+            await administration.close()
+        }
+    }
 }
 #endif
