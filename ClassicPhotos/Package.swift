@@ -173,8 +173,9 @@ let package = Package(
         .testTarget(
             name: "ClassicPhotosTests",
             dependencies: [
-                "DemoOrigin", "Imaging", "classicphotos",
+                "DemoOrigin", "Imaging", "Landscapes", "PhotoJobs", "classicphotos",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "DurableJobs", package: "swift-operations"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),

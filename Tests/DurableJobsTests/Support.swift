@@ -28,21 +28,19 @@ func withFolder<Result>(_ body: (String) async throws -> Result) async throws ->
     return try await body(folder)
 }
 
-/// Opens a new store, calls a function with a queue of it, and closes the store.
-func withQueue(_ kind: StoreKind, _ body: (JobQueue) async throws -> Void) async throws {
+/// Makes an empty place for a store, calls a function with it, and deletes the place.
+func withStorage(_ kind: StoreKind, _ body: (JobStorage) async throws -> Void) async throws {
     switch kind {
-    case .file:
-        try await withFolder { folder in
-            let queue = try await JobQueue("tests", in: .file("\(folder)/jobs.sqlite"))
-            try await closing(queue, body)
-        }
+    case .file: try await withFolder { try await body(.file("\($0)/jobs.sqlite")) }
     #if DurableJobsPostgres
-    case .postgres:
-        try await withDatabase { url in
-            try await closing(try await JobQueue("tests", in: .postgres(url)), body)
-        }
+    case .postgres: try await withDatabase { try await body(.postgres($0)) }
     #endif
     }
+}
+
+/// Opens a new store, calls a function with a queue of it, and closes the store.
+func withQueue(_ kind: StoreKind, _ body: (JobQueue) async throws -> Void) async throws {
+    try await withStorage(kind) { try await closing(try await JobQueue("tests", in: $0), body) }
 }
 
 private func closing(_ queue: JobQueue, _ body: (JobQueue) async throws -> Void) async throws {

@@ -68,6 +68,35 @@ struct WorkerStateTests {
         #expect(exchange.from == ReadyPlace(rank: 0, position: 7, id: 7))
     }
 
+    @Test func attachmentsLimitTheGroup() {
+        var state = Self.state()
+        let records = Self.begin(&state, 8, isFull: false)
+        func end(_ index: Int, attaching byteCount: Int) -> Bool? {
+            let bytes = Data(repeating: 0, count: byteCount)
+            let verdict = AttemptVerdict.completed(
+                result: Data(), outputs: nil, attachment: bytes)
+            return state.operationEnded(records[index], verdict, now: .zero)
+        }
+        #expect(end(0, attaching: 1) == true)
+        #expect(end(1, attaching: WorkerState.groupBytes - 2) == false)
+        #expect(end(2, attaching: 1) == true)
+        #expect(end(3, attaching: WorkerState.groupBytes + 1) == true)
+        #expect(end(4, attaching: 1) == true)
+        // Without waiting for the group time.
+        for count in [3, 1] {
+            guard case .exchange(_, let group) = state.nextStep(now: .zero) else {
+                Issue.record("a full group waits")
+                return
+            }
+            #expect(group.count == count)
+        }
+        guard case .wait(let until) = state.nextStep(now: .zero) else {
+            Issue.record("the last end does not wait for others")
+            return
+        }
+        #expect(until == WorkerState.groupTime)
+    }
+
     @Test func theLastEndIsCommittedAtOnce() {
         var state = Self.state()
         let records = Self.begin(&state, 2, isFull: false)

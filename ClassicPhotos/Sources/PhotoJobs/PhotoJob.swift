@@ -16,6 +16,8 @@ public struct PhotoJob: Job {
         var size = PixelSize(width: 0, height: 0)
         var byteCount = 0
         var remarks: [PhotoRemark] = []
+        /// Set if the file is attached to the job, and not in the folder.
+        var delivery: PhotoDelivery?
     }
 
     /// The name in a store.
@@ -31,6 +33,8 @@ public struct PhotoJob: Job {
     /// A random text of the run of `process` that stored the job. Workers open the folder again for
     /// each run, so that they see what other programs have written there.
     let run: String
+    /// A result of an earlier run, for workers that do not see the folder.
+    var known: KnownResult?
 
     /// The name of the photo for display.
     public var photo: String { task.name }
@@ -50,24 +54,23 @@ public struct PhotoJob: Job {
 
     var key: Key { Key(task: task, folderIdentity: folderIdentity, overwrites: overwrites) }
 
-    /// Makes the result of the photo, as a staged file.
+    /// Makes the result of the photo: a staged file, or an attachment if this machine does not see
+    /// the folder.
     public func perform(in context: JobContext) async throws -> Output {
         let workshop = try context.provided(PhotoWorkshop.self)
-        let folder = try await workshop.folder(of: self)
+        guard let folder = try await workshop.folder(of: self) else {
+            return try await attach(to: context, workshop)
+        }
         let result = await workshop.maker.process(task, in: folder) {
             try context.stagedFile(for: $0)
         }
         switch result {
         case .written(let file):
             workshop.keep(result, of: context.id)
-            var output = Output(isUnchanged: false, format: format(of: file.path, in: folder))
-            output.size = file.size
-            output.byteCount = file.byteCount
-            output.remarks = file.remarks
-            return output
+            return Output(file, format: task.format(of: file.path, in: self.folder))
         case .unchanged(let path):
             workshop.keep(result, of: context.id)
-            return Output(isUnchanged: true, format: format(of: path, in: folder))
+            return Output(isUnchanged: true, format: task.format(of: path, in: self.folder))
         case .failed(let failure):
             guard let problem = folder.generalProblem else {
                 throw PermanentFailure(failure.description)
@@ -81,18 +84,52 @@ public struct PhotoJob: Job {
         }
     }
 
-    private func format(of path: OutputPath, in folder: OutputFolder) -> ImageFormat {
-        ImageFormat.allCases.first { task.path(in: folder, writtenAs: $0) == path } ?? .jpeg
+    /// Makes the result, and attaches it to the job.
+    private func attach(to context: JobContext, _ workshop: PhotoWorkshop) async throws -> Output {
+        if let reason = workshop.whyTooLarge(context.id) {
+            throw await workshop.postpone(self, because: reason)
+        }
+        do {
+            try await context.requireRoomForAttachment()
+        } catch let postponed as PostponedAttempt {
+            throw await workshop.postpone(self, because: postponed.description)
+        }
+        switch await workshop.maker.make(task, for: folder, after: known) {
+        case .bytes(let bytes, let delivery, let file):
+            guard bytes.count <= JobContext.largestAttachment else {
+                let reason =
+                    "The result of \(photo) has \(bytes.count) bytes, and at most "
+                    + "\(JobContext.largestAttachment) go through the queue. Mount the folder "
+                    + "\(folder) here, or start workers on machines that have it."
+                workshop.noteTooLarge(context.id, because: reason)
+                throw await workshop.postpone(self, because: reason)
+            }
+            try await context.attach(Data(bytes))
+            workshop.keep(.written(file), of: context.id, isAttached: true)
+            var output = Output(file, format: task.format(of: file.path, in: folder))
+            output.delivery = delivery
+            return output
+        case .ended(.unchanged(let path)):
+            workshop.keep(.unchanged(path), of: context.id)
+            return Output(isUnchanged: true, format: task.format(of: path, in: folder))
+        case .ended(.failed(let failure)): throw PermanentFailure(failure.description)
+        case .ended(.written), .ended(.cancelled): throw CancellationError()
+        }
+    }
+}
+
+extension PhotoJob.Output {
+    fileprivate init(_ file: OutputFile, format: ImageFormat) {
+        self.init(
+            isUnchanged: false, format: format, size: file.size, byteCount: file.byteCount,
+            remarks: file.remarks)
     }
 
-    /// The result for reports, with a path that this process computes.
-    func result(_ output: Output, in folder: OutputFolder) -> PhotoBatch.Result {
-        let path = task.path(in: folder, writtenAs: output.format)
-        guard !output.isUnchanged else { return .unchanged(path) }
-        return .written(
-            OutputFile(
-                path: path, size: output.size, byteCount: output.byteCount,
-                remarks: output.remarks))
+    /// The file in the folder of `process`, with a path that `process` computes.
+    func file(of task: PhotoTask, in folder: OutputFolder) -> OutputFile {
+        OutputFile(
+            path: task.path(in: folder, writtenAs: format), size: size, byteCount: byteCount,
+            remarks: remarks)
     }
 }
 

@@ -28,8 +28,15 @@ public struct PhotoQueue: Sendable {
     /// The queue in its store.
     public let jobs: JobQueue
 
+    /// Fetches results, of which only a few should be in memory.
+    let receiving = Operations.OperationQueue()
+
     /// Makes a queue of photos.
-    public init(_ jobs: JobQueue) { self.jobs = jobs }
+    public init(_ jobs: JobQueue) {
+        self.jobs = jobs
+        receiving.name = "Results of other machines"
+        receiving.maxConcurrentOperationCount = 4
+    }
 
     /// Makes a worker, which processes photos from ``JobWorker/run()`` on.
     ///
@@ -49,7 +56,7 @@ public struct PhotoQueue: Sendable {
 
     // MARK: The photos of a list
 
-    private struct Followed: Sendable {
+    struct Followed: Sendable {
         let record: PhotoRecord
         let job: PhotoJob
         let handle: JobHandle<PhotoJob.Output>
@@ -81,10 +88,10 @@ public struct PhotoQueue: Sendable {
             await report(record, result)
         }
         let pending = zip(records, steps).compactMap { record, step -> (PhotoRecord, PhotoJob)? in
-            guard case .task(let task) = step else { return nil }
+            guard case .task(let task, let known) = step else { return nil }
             let job = PhotoJob(
                 task: task, folder: path, folderIdentity: identity, overwrites: overwrites,
-                run: run)
+                run: run, known: known)
             return (record, job)
         }
         let (stream, continuation) = AsyncStream<Followed>.makeStream()
@@ -149,7 +156,7 @@ public struct PhotoQueue: Sendable {
     /// The end of a job; nil if the task was cancelled first.
     private func result(of photo: Followed, in folder: OutputFolder) async -> PhotoBatch.Result? {
         do {
-            return photo.job.result(try await photo.handle.value, in: folder)
+            return try await receive(photo, try await photo.handle.value, in: folder)
         } catch is CancellationError {
             return nil
         } catch let failure as JobFailure {

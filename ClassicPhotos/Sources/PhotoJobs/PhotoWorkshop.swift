@@ -5,6 +5,14 @@ import Synchronization
 
 /// What a worker provides to its jobs: a maker of results, and the folders that it has opened.
 public final class PhotoWorkshop: Sendable {
+    /// What this worker made of a photo.
+    public struct Product: Sendable {
+        /// The result.
+        public let result: PhotoBatch.Result
+        /// Whether the file went into the queue, because this machine does not see the folder.
+        public let isAttached: Bool
+    }
+
     let maker: ResultMaker
     private let report: @Sendable (String) -> Void
     private let state = Mutex(State())
@@ -12,7 +20,9 @@ public final class PhotoWorkshop: Sendable {
     private struct State {
         var folders: [FolderKey: Task<OutputFolder, any Error>] = [:]
         var reported: Set<String> = []
-        var results: [JobID: PhotoBatch.Result] = [:]
+        /// Jobs whose results are too large for the queue, with the reasons.
+        var largeJobs: [JobID: String] = [:]
+        var products: [JobID: Product] = [:]
     }
 
     fileprivate struct FolderKey: Hashable {
@@ -25,27 +35,37 @@ public final class PhotoWorkshop: Sendable {
     ///
     /// - Parameters:
     ///   - maker: processes the photos.
-    ///   - report: called once for each reason for which this worker cannot carry out jobs, with a
-    ///     sentence; on any thread.
+    ///   - report: called once for each reason for which this worker cannot carry out jobs, or sends
+    ///     results through the queue, with a sentence; on any thread.
     public init(maker: ResultMaker, report: @escaping @Sendable (String) -> Void) {
         (self.maker, self.report) = (maker, report)
     }
 
-    func keep(_ result: PhotoBatch.Result, of job: JobID) {
-        state.withLock { $0.results[job] = result }
+    func keep(_ result: PhotoBatch.Result, of job: JobID, isAttached: Bool = false) {
+        state.withLock { $0.products[job] = Product(result: result, isAttached: isAttached) }
     }
 
     /// Returns what this worker made of the photo of a job that has ended, once; nil if the job
     /// ended otherwise.
-    public func takeResult(of job: JobID) -> PhotoBatch.Result? {
-        state.withLock { $0.results.removeValue(forKey: job) }
+    public func takeProduct(of job: JobID) -> Product? {
+        state.withLock { $0.products.removeValue(forKey: job) }
     }
 
-    /// Returns the open folder for the results of a job.
+    /// Returns the open folder for the results of a job; nil if this machine does not see the
+    /// folder, and the photo is on the web.
     ///
-    /// - Throws: `PostponedAttempt` if this machine does not see the folder or the photo's folder.
-    func folder(of job: PhotoJob) async throws -> OutputFolder {
+    /// A local photo needs the folder: a machine that does not see the folder may have other
+    /// pictures at the path of the photo.
+    ///
+    /// - Throws: `PostponedAttempt` if this machine does not see a folder that the job needs.
+    func folder(of job: PhotoJob) async throws -> OutputFolder? {
         guard OutputFolder.identity(of: job.folder) == job.folderIdentity else {
+            guard job.task.isLocal else {
+                reportOnce(
+                    "This worker does not see the folder \(job.folder) of the results. It sends "
+                        + "them through the queue.")
+                return nil
+            }
             throw await postpone(
                 job,
                 because: "This worker does not see the folder \(job.folder) of the results. Mount "
@@ -74,15 +94,28 @@ public final class PhotoWorkshop: Sendable {
         }
     }
 
+    /// Notes that the result of a job is too large for the queue, so that this worker does not make
+    /// it again.
+    func noteTooLarge(_ job: JobID, because reason: String) {
+        state.withLock { state in
+            if state.largeJobs.count >= 100_000 { state.largeJobs = [:] }
+            state.largeJobs[job] = reason
+        }
+    }
+
+    /// Why the result of a job is too large for the queue; nil if it is not, or was never made.
+    func whyTooLarge(_ job: JobID) -> String? { state.withLock { $0.largeJobs[job] } }
+
     /// The error for a job that this worker cannot carry out now. The folder is opened again for
     /// the next attempt.
     func postpone(_ job: PhotoJob, because reason: String) async -> PostponedAttempt {
-        let isNew = state.withLock { state in
-            state.folders[job.folderKey] = nil
-            return state.reported.insert(reason).inserted
-        }
-        if isNew { report(reason) }
+        state.withLock { $0.folders[job.folderKey] = nil }
+        reportOnce(reason)
         return PostponedAttempt(reason, for: .seconds(10))
+    }
+
+    private func reportOnce(_ text: String) {
+        if state.withLock({ $0.reported.insert(text).inserted }) { report(text) }
     }
 }
 

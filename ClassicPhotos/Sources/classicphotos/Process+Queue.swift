@@ -79,7 +79,7 @@ extension Process {
         options.observer = { event in
             switch event {
             case .ended(let job, _, _, _, _), .fenced(let job, _, _):
-                _ = workshop.takeResult(of: job)
+                _ = workshop.takeProduct(of: job)
             case .storeFailed(let reason):
                 if let line = complaints.line(about: reason) { Task { await report.note(line) } }
             default: break

@@ -16,7 +16,8 @@ struct Process: AsyncParsableCommand {
             With --queue, the photos become jobs in a database, which any number of "classicphotos \
             work" share. Ctrl-C then detaches: the jobs stay in the queue, workers go on, and the \
             same command attaches again. This program works on the queue, too, unless --no-work is \
-            given.
+            given. Results of workers that do not see the folder wait in the queue until this \
+            program writes them to the folder.
 
             A hidden file in the folder records the photo and the options of each result. The \
             next run skips photos whose results are up to date.

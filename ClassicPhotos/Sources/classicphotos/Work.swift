@@ -11,7 +11,9 @@ struct Work: AsyncParsableCommand {
         abstract: "Processes the photos of a queue, together with other processes and machines.",
         discussion: """
             "classicphotos process --queue URL" stores photos in the queue. Any number of workers, \
-            on any machines, share them. A machine must see the folders of the photos and of the \
+            on any machines, share them. Photos on the web need nothing else: a worker that does \
+            not see the folder of the results sends each result, up to 8 MiB, through the queue to \
+            "process". For local photos, a machine must see the folders of the photos and of the \
             results at the same paths; a worker that does not see one says so, and leaves its \
             photos to others.
 
@@ -98,9 +100,9 @@ final class WorkReport: Sendable {
     func add(_ event: JobWorkerEvent, _ workshop: PhotoWorkshop) {
         switch event {
         case .ended(let job, _, _, let state, let error):
-            let result = workshop.takeResult(of: job)
+            let product = workshop.takeProduct(of: job)
             guard state.isEnded else { return }
-            ended(job, state, result, error)
+            ended(job, state, product, error)
         case .rescued(let count):
             let jobs = count == 1 ? "1 photo" : "\(count) photos"
             Terminal.writeError("Took over \(jobs) of workers that died.\n")
@@ -109,18 +111,20 @@ final class WorkReport: Sendable {
                 "This worker could not reach the queue for too long; others process its photos.\n")
         case .storeFailed(let reason):
             if let line = complaints.line(about: reason) { Terminal.writeError("\(line)\n") }
-        case .fenced(let job, _, _): _ = workshop.takeResult(of: job)
+        case .fenced(let job, _, _): _ = workshop.takeProduct(of: job)
         case .exchanged, .started, .heartbeatLate: break
         }
     }
 
     private func ended(
-        _ job: JobID, _ state: JobState, _ result: PhotoBatch.Result?, _ error: String?
+        _ job: JobID, _ state: JobState, _ product: PhotoWorkshop.Product?, _ error: String?
     ) {
-        switch result {
+        switch product?.result {
         case .written(let file) where state == .completed:
             counts.withLock { $0.written += 1 }
-            StandardOutput.writeLine("[\(job)] \(ProgressReport.line(file.path.description))")
+            let place = product?.isAttached == true ? ", in the queue" : ""
+            StandardOutput.writeLine(
+                "[\(job)] \(ProgressReport.line(file.path.description))\(place)")
         case .unchanged(let path) where state == .completed:
             counts.withLock { $0.unchanged += 1 }
             StandardOutput.writeLine(

@@ -36,7 +36,7 @@ enum QueueKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
 }
 
 /// The lines of a process while it runs.
-private final class Lines: Sendable {
+final class Lines: Sendable {
     private let lines = Mutex<[String]>([])
 
     func append(_ line: String) { lines.withLock { $0.append(line) } }
@@ -78,13 +78,6 @@ struct QueueTests {
             await end
         }
         return result.terminationStatus
-    }
-
-    private func contents(of folder: URL) throws -> [String: Data] {
-        try Dictionary(
-            uniqueKeysWithValues: files(below: folder).map {
-                ($0, try Data(contentsOf: folder.appendingPathComponent($0)))
-            })
     }
 
     /// Two workers and `process` share a batch, and one worker is killed in the middle. The results
@@ -162,14 +155,6 @@ struct QueueTests {
         }
     }
 
-    /// Waits until a queue has a number of jobs in a state.
-    private func wait(for count: Int, _ state: String, in queue: String) async throws {
-        while true {
-            let list = try await classicphotos("jobs", "list", "--queue", queue, "--json")
-            if list.output.contains("\"\(state)\":\(count)") { return }
-        }
-    }
-
     @Test func ctrlCDetachesAndTheSameCommandAttaches() async throws {
         try await withTemporaryFolder { folder in
             let (source, results) = (
@@ -184,7 +169,7 @@ struct QueueTests {
                 ],
                 input: .none, output: .sequence, error: .discarded
             ) { execution in
-                try await wait(for: 20, "available", in: queue)
+                try await waitForJobs(20, "available", in: queue)
                 try execution.send(signal: .interrupt)
                 var lines: [String] = []
                 for try await line in execution.standardOutput.strings() { lines.append(line) }
@@ -219,7 +204,7 @@ struct QueueTests {
                 ],
                 input: .none, output: .discarded, error: .discarded
             ) { execution in
-                try await wait(for: 3, "available", in: queue)
+                try await waitForJobs(3, "available", in: queue)
                 try execution.send(signal: .interrupt)
             }
             #expect(enqueued.terminationStatus == .exited(130))
@@ -232,7 +217,7 @@ struct QueueTests {
                 var lines: [String] = []
                 for try await line in execution.standardError.strings() {
                     lines.append(line)
-                    try await wait(for: 3, "retryable", in: queue)
+                    try await waitForJobs(3, "retryable", in: queue)
                     try execution.send(signal: .interrupt)
                 }
                 return lines

@@ -3,12 +3,13 @@ import Imaging
 import Subprocess
 import SystemPackage
 
-/// The program, built together with these tests.
-let program: Executable = {
+/// The path of the program, built together with these tests.
+let programPath: String = {
     let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
-    let folder = bundle.deletingLastPathComponent()
-    return .path(FilePath(folder.appendingPathComponent("classicphotos").path))
+    return bundle.deletingLastPathComponent().appendingPathComponent("classicphotos").path
 }()
+
+let program = Executable.path(FilePath(programPath))
 
 /// The output of the program, and its exit status.
 struct Outcome {
@@ -65,6 +66,22 @@ func files(below folder: URL) throws -> [String] {
         return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
             && !isFolder.boolValue
     }.sorted()
+}
+
+/// The contents of those files.
+func contents(of folder: URL) throws -> [String: Data] {
+    try Dictionary(
+        uniqueKeysWithValues: files(below: folder).map {
+            ($0, try Data(contentsOf: folder.appendingPathComponent($0)))
+        })
+}
+
+/// Waits until a queue has a number of jobs in a state.
+func waitForJobs(_ count: Int, _ state: String, in queue: String) async throws {
+    while true {
+        let list = try await classicphotos("jobs", "list", "--queue", queue, "--json")
+        if list.output.contains("\"\(state)\":\(count)") { return }
+    }
 }
 
 /// The names of all slices of a timeline.

@@ -11,6 +11,7 @@ public struct JobContext: Sendable {
     public let queue: JobQueue
     let record: AttemptRecord
     let values: JobValues
+    let attachments: AttachmentLimit
 
     /// Whether the worker has lost its lease. The result of this run will be dropped; the operation
     /// is cancelled, with the reason `CancellationReason.leaseLost`.

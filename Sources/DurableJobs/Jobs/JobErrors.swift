@@ -5,6 +5,8 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
     case argumentsTooLarge(job: String, byteCount: Int, field: String?)
     /// The result has this many bytes of JSON.
     case resultTooLarge(job: String, byteCount: Int)
+    /// The bytes that a job wants to attach are this many.
+    case attachmentTooLarge(JobID, byteCount: Int)
     /// The named trait has a value that makes no sense.
     case invalidTrait(String)
     /// A name of a job or of a queue that cannot be stored.
@@ -38,6 +40,9 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
         case .resultTooLarge(let job, let count):
             "the result of '\(job)' takes \(count) bytes; at most \(JobLimits.resultBytes) are "
                 + "stored: write a staged file, and return its name"
+        case .attachmentTooLarge(let id, let count):
+            "job \(id) cannot attach \(count) bytes; at most \(JobContext.largestAttachment) are "
+                + "stored: write a staged file in a folder that the workers share"
         case .invalidTrait(let text): "a job cannot have the trait \(text)"
         case .invalidName(let name):
             "'\(name)' is no name: use 1 to 200 bytes of text without NUL characters"

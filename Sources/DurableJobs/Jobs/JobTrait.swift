@@ -65,7 +65,9 @@ public struct JobTrait: Sendable {
     /// Joins the unfinished job of the same type and key in the queue, instead of adding a second
     /// one.
     ///
-    /// `enqueue` then returns the handle of that job, which keeps its own arguments and traits.
+    /// `enqueue` then returns the handle of that job, which keeps its own arguments and traits. A
+    /// completed job whose attachment is still in the store is joined, too; see
+    /// ``JobContext/attach(_:)``.
     ///
     /// - Parameter key: any value. Only a digest of its JSON is stored, so the key may be long.
     public static func unique(by key: some Encodable & Sendable) -> JobTrait {

@@ -6,7 +6,7 @@
 /// the ready order ascend; ageing lowers it below `base_rank`.
 package enum JobSchema {
     /// The version that this library makes, and the newest one that it can use.
-    package static let version = 1
+    package static let version = 2
 
     /// The statements that lead from the version before to each version.
     static let migrations: [[String]] = [
@@ -108,7 +108,20 @@ package enum JobSchema {
                 enqueued_at BIGINT NOT NULL, ended_at BIGINT
             )
             """,
-        ]
+        ],
+        [
+            // SQLite reads the columns before the bytes without the bytes.
+            """
+            CREATE TABLE durable_job_attachment (
+                job BIGINT PRIMARY KEY, queue TEXT NOT NULL, unique_key TEXT,
+                byte_count BIGINT NOT NULL, bytes {bytes} NOT NULL
+            )
+            """,
+            """
+            CREATE INDEX durable_job_attachment_key
+                ON durable_job_attachment (queue, unique_key, byte_count)
+            """,
+        ],
     ]
 
     /// Creates or migrates the tables; the caller excludes other processes.

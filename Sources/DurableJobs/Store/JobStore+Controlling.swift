@@ -113,12 +113,12 @@ extension JobStore {
             total += count
             if count < 500 { break }
         }
-        if let archiveAge {
-            try await database.transaction(.relaxed) { session in
-                _ = try session.query(
-                    "DELETE FROM durable_job_archive WHERE ended_at <= {now} - ?",
-                    [.integer(archiveAge.milliseconds)])
-            }
+        try await database.transaction(.relaxed) { session in
+            try removeAttachmentsWithoutJob(session)
+            guard let archiveAge else { return }
+            _ = try session.query(
+                "DELETE FROM durable_job_archive WHERE ended_at <= {now} - ?",
+                [.integer(archiveAge.milliseconds)])
         }
         return total
     }

@@ -16,7 +16,8 @@ package enum Enqueueing {
 
     /// Stores jobs. Their dependencies must be stored, or come before them in the array.
     ///
-    /// - Returns: the number of each job, or of the unfinished job with the same unique key.
+    /// - Returns: the number of each job, or of the job with the same unique key that has not ended
+    ///   or whose attachment is in the store.
     package static func enqueue(
         _ jobs: [NewJob], in queue: String, at places: inout BatchPlaces, _ session: any SQLSession
     ) throws -> [JobID] {
@@ -27,7 +28,8 @@ package enum Enqueueing {
             ? try session.now() : 0
         var ids: [JobID] = []
         ids.reserveCapacity(jobs.count)
-        if jobs.allSatisfy({ $0.dependencies.isEmpty }) {
+        let attached = try jobsWithAttachments(jobs, queue, session)
+        if attached.isEmpty, jobs.allSatisfy({ $0.dependencies.isEmpty }) {
             let rows = try session.batch(
                 insert, jobs.map { row($0, queue, now, &places, edges: []) })
             for (job, row) in zip(jobs, rows) {
@@ -41,6 +43,11 @@ package enum Enqueueing {
             return ids
         }
         for job in jobs {
+            if let id = job.uniqueKey.flatMap({ attached[$0] }) {
+                ends[id] = try markDependency(id, session)
+                ids.append(id)
+                continue
+            }
             let edges = edges(of: job, ids, ends)
             let row = row(job, queue, now, &places, edges: edges)
             guard let id = try session.query(insert, row).first.map({ JobID($0.integer(0)) }) else {
@@ -56,6 +63,26 @@ package enum Enqueueing {
             ends[id] = try store(edges, of: id, session)
         }
         return ids
+    }
+
+    /// Returns the completed jobs whose attachments are in the store, by those of their unique keys
+    /// that new jobs have.
+    private static func jobsWithAttachments(
+        _ jobs: [NewJob], _ queue: String, _ session: any SQLSession
+    ) throws -> [String: JobID] {
+        let keys = Set(jobs.compactMap(\.uniqueKey)).sorted()
+        // Most queues have no attachments.
+        guard !keys.isEmpty,
+            try !session.query(
+                "SELECT 1 FROM durable_job_attachment WHERE queue = ? LIMIT 1", [.text(queue)]
+            ).isEmpty
+        else { return [:] }
+        let rows = try session.batch(
+            "SELECT job FROM durable_job_attachment WHERE queue = ? AND unique_key = ?",
+            keys.map { [.text(queue), .text($0)] })
+        var found: [String: JobID] = [:]
+        for (key, rows) in zip(keys, rows) { found[key] = rows.last.map { JobID($0.integer(0)) } }
+        return found
     }
 
     private static func markDependency(
@@ -199,7 +226,7 @@ package enum Enqueueing {
             SQLValue(options.timeout?.milliseconds), .integer(Int64(options.retryLimit)),
             SQLValue(options.retryLimit > 0 ? BackoffText.encode(options.backoff) : nil),
             .integer(Int64(pending)), SQLValue(edges.count > JobLimits.narrowDependencies),
-            SQLValue(options.uniqueKey.map { "\(job.name) \($0)" }),
+            SQLValue(job.uniqueKey),
             SQLValue(options.exclusiveKey), SQLValue(places.batch), SQLValue(job.trace),
         ]
     }
@@ -210,7 +237,7 @@ package enum Enqueueing {
         _ job: NewJob, _ edges: [Edge], _ queue: String, _ now: Int64,
         _ places: inout BatchPlaces, _ session: any SQLSession
     ) throws -> (id: JobID, isNew: Bool) {
-        let key = SQLValue(job.options.uniqueKey.map { "\(job.name) \($0)" })
+        let key = SQLValue(job.uniqueKey)
         for _ in 0..<10 {
             let rows = try session.query(
                 "SELECT id FROM durable_job WHERE queue = ? AND unique_key = ? AND state < 10",

@@ -64,6 +64,7 @@ extension JobStore {
         var ends: [(id: JobID, state: JobState, isUpstream: Bool)] = []
         var counts: [(Int64?, JobState)] = []
         var keys: [[SQLValue]] = []
+        var attachments: [(job: JobID, bytes: Data)] = []
         for (index, rows) in zip(order, rows) {
             let token = exchange.ended[index].token
             guard let row = rows.first else {
@@ -76,7 +77,11 @@ extension JobStore {
             guard state.isEnded else { continue }
             counts.append((row.optionalInteger(4), state))
             if row.flag(2) { ends.append((token.job, state, row.flag(5))) }
+            if state == .completed, let bytes = exchange.ended[index].verdict.attachment {
+                attachments.append((token.job, bytes))
+            }
         }
+        try add(attachments, to: exchange.queue, session)
         if !keys.isEmpty {
             _ = try session.batch("DELETE FROM durable_job_lock WHERE job = ?", keys)
             answer.freedKey = true
@@ -110,7 +115,7 @@ extension JobStore {
         var wait: Int64?
         var failures: Int64 = 0
         switch ended.verdict {
-        case .completed(let data, let names):
+        case .completed(let data, let names, _):
             (result, outputs) = (.bytes(data), SQLValue(names))
         case .retry(let reason, let duration):
             (state, error, wait) = (.retryable, .text(reason), duration.milliseconds)

@@ -16,6 +16,9 @@ package struct NewJob: Sendable {
     package var options: JobOptions
     package var dependencies: [(job: Dependency, condition: DependencyCondition)] = []
     package var trace: String?
+
+    /// The stored form of the unique key; nil if the job has none.
+    var uniqueKey: String? { options.uniqueKey.map { "\(name) \($0)" } }
 }
 
 /// The places that a batch has taken so far; see "The order of claims" in Protocol.md.
@@ -73,7 +76,11 @@ package struct ClaimedJob: Sendable {
 
 /// How an attempt ended, as its worker reports it.
 package enum AttemptVerdict: Sendable {
-    case completed(result: Data, outputs: String?)
+    /// - Parameters:
+    ///   - result: the stored form of the result.
+    ///   - outputs: the names of the staged files; nil if there are none.
+    ///   - attachment: bytes that another process removes from the store.
+    case completed(result: Data, outputs: String?, attachment: Data? = nil)
     /// Failed; another attempt is due after the duration.
     case retry(error: String, after: Duration)
     /// Not carried out; another attempt is due after the duration. This counts as no failure.
@@ -90,6 +97,13 @@ package struct EndedAttempt: Sendable {
 
     package init(_ token: AttemptToken, _ verdict: AttemptVerdict) {
         (self.token, self.verdict) = (token, verdict)
+    }
+}
+
+extension AttemptVerdict {
+    /// The bytes that are stored with the end.
+    var attachment: Data? {
+        if case .completed(_, _, let attachment) = self { attachment } else { nil }
     }
 }
 

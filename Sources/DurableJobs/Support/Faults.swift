@@ -45,6 +45,10 @@ enum Faults {
         if let stopFile, unlink(stopFile) == 0 { kill(getpid(), SIGSTOP) }
     }
 
+    /// Kills the process between the use of an attachment and its removal from the store.
+    static func dieBeforeRemoval() { if diesBeforeRemoval { kill(getpid(), SIGKILL) } }
+
+    private static let diesBeforeRemoval = has("die-before-removal")
     private static let losesAnswers = has("lose-answers")
     private static let pauses = has("pause")
     private static let stopFile = names.split(separator: " ")
@@ -59,6 +63,7 @@ enum Faults {
     static var noWatchdog: Bool { false }
     static func losesAnswer() -> Bool { false }
     static func pauseBeforePublishing() {}
+    static func dieBeforeRemoval() {}
     #endif
 }
 #endif

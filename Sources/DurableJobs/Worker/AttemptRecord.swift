@@ -15,6 +15,7 @@ final class AttemptRecord: Sendable {
         var hasBegun = false
         var observer: (any JobAttemptObserver)?
         var result: Data?
+        var attachment: Data?
         var interruption: Interruption?
     }
 
@@ -29,6 +30,7 @@ final class AttemptRecord: Sendable {
     var hasBegun: Bool { state.withLock { $0.hasBegun } }
     var observer: (any JobAttemptObserver)? { state.withLock { $0.observer } }
     var result: Data? { state.withLock { $0.result } }
+    var attachment: Data? { state.withLock { $0.attachment } }
     var interruption: Interruption? { state.withLock { $0.interruption } }
 
     var isLeaseLost: Bool {
@@ -46,6 +48,8 @@ final class AttemptRecord: Sendable {
         try files.sync()
         state.withLock { $0.result = result }
     }
+
+    func attach(_ bytes: Data) { state.withLock { $0.attachment = bytes } }
 
     /// Notes why the operation is about to be cancelled; the first reason counts, except that a
     /// lost lease replaces any other.

@@ -8,6 +8,7 @@ package final class JobStepper: Sendable {
     private let types: [String: JobType]
     private let worker = UUID().uuidString
     private let values: JobValues
+    private let attachments = AttachmentLimit(JobWorker.Options().attachmentLimit)
 
     package init(
         _ queue: JobQueue, performing types: [any Job.Type], providing values: JobValues
@@ -58,7 +59,7 @@ package final class JobStepper: Sendable {
         guard let type = types[job.name] else { return .handedBack }
         let context = JobContext(
             id: job.token.job, attempt: job.token.attempt, queue: queue, record: record,
-            values: values)
+            values: values, attachments: attachments)
         let prepared: JobType.Prepared
         do {
             prepared = try type.prepare(job, context)
@@ -68,7 +69,8 @@ package final class JobStepper: Sendable {
         do {
             let result = try await prepared.perform()
             try record.files.sync()
-            return .completed(result: result, outputs: record.files.text)
+            return .completed(
+                result: result, outputs: record.files.text, attachment: record.attachment)
         } catch {
             return .failure(error, of: job)
         }

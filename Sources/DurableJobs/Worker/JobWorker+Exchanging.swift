@@ -52,7 +52,7 @@ extension JobWorker {
             let record = ended.record
             let token = record.job.token
             if verdict == .accepted(.completed) {
-                if case .completed(_, let outputs?) = ended.verdict {
+                if case .completed(_, let outputs?, _) = ended.verdict {
                     toPublish.append((token.job, outputs))
                 }
             } else {
@@ -83,7 +83,7 @@ extension JobWorker {
         guard let type = types[job.name] else { return reject(record, .handedBack) }
         let context = JobContext(
             id: job.token.job, attempt: job.token.attempt, queue: jobs, record: record,
-            values: options.values)
+            values: options.values, attachments: attachments)
         let prepared: JobType.Prepared
         do {
             prepared = try type.prepare(job, context)
@@ -150,7 +150,8 @@ extension JobWorker {
         do {
             _ = try operation.result
             guard let result = record.result else { return .handedBack }
-            return .completed(result: result, outputs: record.files.text)
+            return .completed(
+                result: result, outputs: record.files.text, attachment: record.attachment)
         } catch is LeaseEnded {
             return .handedBack
         } catch is OperationCancellation {

@@ -37,6 +37,13 @@ public final class JobWorker: Sendable {
         /// For how long ended jobs are kept in the archive after their end, so that their results
         /// can be read; a month unless set. Nil deletes jobs when their `history` is over.
         public var archive: Duration? = .seconds(30 * 86_400)
+        /// The bytes of attachments in the queue, 2 GiB unless set, from which on jobs with an
+        /// attachment are postponed until programs have removed some; see
+        /// ``JobContext/attach(_:)``.
+        ///
+        /// A worker asks the store at most once a second, and knows nothing of other workers
+        /// meanwhile. So the limit may be exceeded by what runs at that moment.
+        public var attachmentLimit = 2 << 30
         /// What the worker provides to its jobs; see ``JobContext/provided(_:)``.
         public var values = JobValues()
         /// Receives events of the worker, on the thread of the event, with no lock held.
@@ -50,6 +57,7 @@ public final class JobWorker: Sendable {
     let operations: Operations.OperationQueue
     let options: Options
     let types: [String: JobType]
+    let attachments: AttachmentLimit
     let state: Locked<WorkerState>
     let bell = Doorbell()
     let beats = Doorbell()
@@ -83,6 +91,7 @@ public final class JobWorker: Sendable {
         var options = options
         options.lease = max(options.lease, .seconds(1))
         self.options = options
+        attachments = AttachmentLimit(options.attachmentLimit)
         var table: [String: JobType] = [:]
         for type in types {
             let type = JobType(type)

@@ -28,6 +28,9 @@ struct WorkerState: Sendable {
 
     /// The largest number of ends in one transaction.
     static let groupLimit = 200
+    /// The most bytes of attachments in one transaction, except that the first attachment may have
+    /// any number.
+    static let groupBytes = 32 << 20
     /// How long an end waits for others.
     static let groupTime = Duration.milliseconds(5)
     /// How often a worker looks for jobs without an event.
@@ -82,7 +85,7 @@ struct WorkerState: Sendable {
         let reportTime = firstEnd + Self.groupTime
         let mustReport =
             hasReports
-            && (running.isEmpty || ended.count >= Self.groupLimit || now >= reportTime)
+            && (running.isEmpty || now >= reportTime || nextGroup().isFull)
         if mustReport || (wantsJobs(now: now) && outstanding <= limit / 2) {
             return nextExchange(now: now)
         }
@@ -93,6 +96,18 @@ struct WorkerState: Sendable {
         return .wait(until: until)
     }
 
+    /// The number of ends that the next transaction reports, and whether it has no room for others.
+    private func nextGroup() -> (count: Int, isFull: Bool) {
+        var bytes = 0
+        for (index, end) in ended.enumerated() {
+            bytes += end.verdict.attachment?.count ?? 0
+            if index == Self.groupLimit || (index > 0 && bytes > Self.groupBytes) {
+                return (index, true)
+            }
+        }
+        return (ended.count, ended.count == Self.groupLimit || bytes >= Self.groupBytes)
+    }
+
     private func wantsJobs(now: Duration) -> Bool {
         !isStopping && !performed.isEmpty
             && (expectsMore || (needsFullLook && now >= fullLookAllowed))
@@ -100,7 +115,7 @@ struct WorkerState: Sendable {
 
     private mutating func nextExchange(now: Duration) -> Step {
         var exchange = Exchange(worker: worker, queue: queue)
-        let group = Array(ended.prefix(Self.groupLimit))
+        let group = Array(ended.prefix(nextGroup().count))
         ended.removeFirst(group.count)
         exchange.ended = group.map { EndedAttempt($0.record.job.token, $0.verdict) }
         exchange.published = published
@@ -226,6 +241,7 @@ struct WorkerState: Sendable {
         if ended.isEmpty, published.isEmpty { firstEnd = now }
         ended.append(Ended(record: record, verdict: verdict))
         return ended.count == 1 || running.isEmpty || ended.count == Self.groupLimit
+            || (verdict.attachment != nil && nextGroup().isFull)
     }
 
     // MARK: Leases and stopping

@@ -38,8 +38,25 @@ package struct PhotoTask: Sendable, Hashable, Codable {
 
     /// The path of the result in a folder.
     package func path(in folder: OutputFolder, writtenAs format: ImageFormat) -> OutputPath {
-        OutputPath(folder: folder.path, relativePath: resultName.bytes(writtenAs: format))
+        path(in: folder.path, writtenAs: format)
     }
+
+    func path(in folder: LocalPath, writtenAs format: ImageFormat) -> OutputPath {
+        OutputPath(folder: folder, relativePath: resultName.bytes(writtenAs: format))
+    }
+
+    /// The format of a result, by its path in a folder.
+    package func format(of path: OutputPath, in folder: String) -> ImageFormat {
+        guard let folder = LocalPath(folder) else { return .jpeg }
+        let formats = ImageFormat.allCases
+        return formats.first { self.path(in: folder, writtenAs: $0) == path } ?? .jpeg
+    }
+
+    /// The formats that the result may have.
+    var formats: [ImageFormat] { recipe.format.map { [$0] } ?? ImageFormat.allCases }
+
+    /// Whether the photo is a file, and not on the web.
+    package var isLocal: Bool { URL(string: source)?.isFileURL ?? true }
 
     /// The folder of a local photo, for display, if it does not exist on this machine.
     package var missingSourceFolder: String? {
@@ -56,7 +73,9 @@ extension PhotoBatch {
     package enum Step: Sendable {
         /// Nothing: the photo has this result already.
         case ended(Result)
-        case task(PhotoTask)
+        /// The task, and the result of an earlier run that is in the folder. The photo has to be
+        /// asked whether it has changed since.
+        case task(PhotoTask, after: KnownResult?)
     }
 
     /// Returns what is left to do for each photo of a list.
@@ -67,14 +86,13 @@ extension PhotoBatch {
         return records.enumerated().map { position, record in
             if let failure = record.state.failure { return .ended(.failed(failure)) }
             guard let url = record.url else { return .ended(.cancelled) }
-            if let earlier = earlierResult(of: record, at: position, names), earlier.isCurrent {
-                return .ended(.unchanged(earlier.path))
-            }
+            let earlier = earlierResult(of: record, at: position, names)
+            if let earlier, earlier.isCurrent { return .ended(.unchanged(earlier.path)) }
             let name = names.name(of: record, at: position)
             guard let task = PhotoTask(record, url, name, options) else {
                 return .ended(.failed(.nameIsNoText))
             }
-            return .task(task)
+            return .task(task, after: earlier.map { task.known($0, in: options.folder) })
         }
     }
 }
@@ -95,36 +113,39 @@ extension ResultMaker {
         _ task: PhotoTask, in folder: OutputFolder,
         staged: @escaping @Sendable (String) throws -> String
     ) async -> PhotoBatch.Result {
-        guard let url = URL(string: task.source), url.scheme != nil else {
-            return .failed(.invalidTask("\(task.source) is no URL"))
-        }
-        let (name, recipe) = (task.resultName, task.recipe)
-        guard name.isSafe else {
-            return .failed(.invalidTask("the name of its result leads out of the folder"))
-        }
-        let fingerprint = recipe.fingerprint
-        let formats = recipe.format.map { [$0] } ?? ImageFormat.allCases
+        let photo: Photo
+        do { photo = try self.photo(of: task) } catch { return .failed(error) }
+        let fingerprint = task.recipe.fingerprint
         let earlier =
             task.redoes
             ? nil
             : EarlierResult(
-                of: url, at: formats.map { task.path(in: folder, writtenAs: $0) }, in: folder,
-                recipe: fingerprint)
+                of: photo.url, at: task.formats.map { task.path(in: folder, writtenAs: $0) },
+                in: folder, recipe: fingerprint)
         if let earlier, earlier.isCurrent { return .unchanged(earlier.path) }
-        let photo = Photo(name: task.name, url: url, recipe: recipe)
         return await process(photo, after: earlier) { image, version in
             let path = task.path(in: folder, writtenAs: image.format)
-            let origin = ResultOrigin(url: url, version: version, recipe: fingerprint)
+            let origin = ResultOrigin(url: photo.url, version: version, recipe: fingerprint)
             try await folder.stage(image.bytes, for: path, from: origin) {
                 try staged(path.path.description)
             }
             return OutputFile(path: path, size: image.size, byteCount: image.bytes.count)
         }
     }
+
+    func photo(of task: PhotoTask) throws(PhotoFailure) -> Photo {
+        guard let url = URL(string: task.source), url.scheme != nil else {
+            throw .invalidTask("\(task.source) is no URL")
+        }
+        guard task.resultName.isSafe else {
+            throw .invalidTask("the name of its result leads out of the folder")
+        }
+        return Photo(name: task.name, url: url, recipe: task.recipe)
+    }
 }
 
 extension PhotoFailure {
-    fileprivate static func invalidTask(_ reason: String) -> PhotoFailure {
+    static func invalidTask(_ reason: String) -> PhotoFailure {
         PhotoFailure(
             stage: .source, reason: "The job in the queue is not valid: \(reason).",
             isRetryable: false)

@@ -190,6 +190,11 @@ struct EarlierResult: Sendable {
     /// Whether the photo certainly still has that version; a photo on the web has to be asked for.
     let isCurrent: Bool
 
+    /// A result that another machine has found.
+    init(path: OutputPath, photo: String) {
+        (self.path, self.photo, isCurrent) = (path, photo, false)
+    }
+
     /// Looks for a result; nil if there is none, or if the file of the photo has changed since.
     ///
     /// - Parameters:

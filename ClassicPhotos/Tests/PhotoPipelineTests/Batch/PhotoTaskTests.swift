@@ -31,7 +31,7 @@ struct PhotoTaskTests {
     }
 
     private func task(_ step: PhotoBatch.Step?) throws -> PhotoTask {
-        guard case .task(let task)? = step else {
+        guard case .task(let task, after: nil)? = step else {
             throw PhotoStageStop.cancelled
         }
         return task

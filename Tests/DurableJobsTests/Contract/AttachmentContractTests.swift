@@ -1,0 +1,237 @@
+#if DurableJobs
+import DurableJobs
+import FoundationEssentials
+import Operations
+import Testing
+
+/// Attaches a number of equal bytes.
+private struct Attach: Job {
+    static let name = "attach"
+    var byteCount: Int
+    var failures = 0
+    var board = Board.newName()
+
+    func perform(in context: JobContext) async throws -> Int {
+        try await context.attach(Data(repeating: 1, count: 3))
+        try await context.attach(Data(repeating: 7, count: byteCount))
+        if Board.count(board) <= failures { throw PermanentFailure("it was told to fail") }
+        return byteCount
+    }
+}
+
+/// Bytes that are committed with a job, until a program removes them.
+@Suite(.timeLimit(.minutes(5)))
+struct AttachmentContractTests {
+    private func bytes(_ count: Int) -> Data { Data(repeating: 7, count: count) }
+
+    @Test(arguments: StoreKind.allCases)
+    func anAttachmentIsCommittedWithItsJobAndRemoved(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let plain = try await queue.enqueue(Echo(text: "plain"))
+            let handles = try await queue.enqueue([0, 1, 100_000].map { Attach(byteCount: $0) })
+            try await withWorker(queue, [Attach.self, Echo.self]) { _ async throws in
+                for handle in handles {
+                    let count = try await handle.value
+                    #expect(try await queue.attachment(of: handle.id) == bytes(count))
+                }
+                _ = try await plain.value
+            }
+            #expect(try await queue.attachment(of: plain.id) == nil)
+            #expect(try await queue.store.attachmentByteCount(in: queue.name) == 100_001)
+            #expect(try await queue.store.attachmentByteCount(in: "another") == 0)
+            for _ in 0..<2 { try await queue.removeAttachment(of: handles[2].id) }
+            #expect(try await queue.attachment(of: handles[2].id) == nil)
+            #expect(try await queue.attachment(of: handles[1].id) == bytes(1))
+            // The result stays.
+            #expect(try await handles[2].value == 100_000)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func theLargestAttachmentsAreCommitted(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let largest = JobContext.largestAttachment
+            let handles = try await queue.enqueue((0..<6).map { _ in Attach(byteCount: largest) })
+            let tooLarge = try await queue.enqueue(Attach(byteCount: largest + 1), .retry(3))
+            try await withWorker(queue, [Attach.self]) { _ async throws in
+                for handle in handles {
+                    #expect(try await handle.value == largest)
+                    #expect(try await queue.attachment(of: handle.id)?.count == largest)
+                }
+                let error = await #expect(throws: JobFailure.self) { try await tooLarge.value }
+                #expect(error?.reason.contains("at most 8388608 are stored") == true)
+            }
+            #expect(try await queue.attachment(of: tooLarge.id) == nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func aFailedOrCancelledAttemptLeavesNone(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let failed = try await queue.enqueue(Attach(byteCount: 5, failures: 1))
+            let cancelled = try await queue.enqueue(Attach(byteCount: 5))
+            let ghost = try await Ghost(queue)
+            let claimed = try await ghost.claim(2).filter { $0.token.job == cancelled.id }
+            #expect(try await queue.cancel(cancelled.id) == .running)
+            let answer = try await ghost.exchange(
+                claimed.map { EndedAttempt($0.token, ghost.result(attachment: bytes(5))) })
+            #expect(answer.verdicts == [.accepted(.cancelled)])
+            try await ghost.die()
+            #expect(try await queue.store.rescue() == 1)
+            try await withWorker(queue, [Attach.self]) { _ async throws in
+                _ = await #expect(throws: JobFailure.self) { try await failed.value }
+            }
+            #expect(try await queue.store.attachmentByteCount(in: queue.name) == 0)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func aFencedAttemptLeavesNoneAndARepeatedCommitAddsNone(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handle = try await queue.enqueue(Attach(byteCount: 5))
+            let (slow, quick) = (try await Ghost(queue), try await Ghost(queue))
+            let old = try #require(try await slow.claim(1).first)
+            try await slow.die()
+            #expect(try await queue.store.rescue() == 1)
+            let new = try #require(try await quick.claim(1).first)
+            let late = EndedAttempt(old.token, slow.result(attachment: bytes(50)))
+            #expect(try await slow.exchange([late]).verdicts == [.fenced])
+            #expect(try await queue.attachment(of: handle.id) == nil)
+
+            let right = EndedAttempt(new.token, quick.result(attachment: bytes(5)))
+            #expect(try await quick.exchange([right]).verdicts == [.accepted(.completed)])
+            #expect(try await slow.exchange([late]).verdicts == [.fenced])
+            #expect(try await queue.attachment(of: handle.id) == bytes(5))
+            // The answer was lost, and a program has fetched the bytes meanwhile.
+            try await queue.removeAttachment(of: handle.id)
+            #expect(try await quick.exchange([right]).verdicts == [.accepted(.completed)])
+            #expect(try await queue.attachment(of: handle.id) == nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func aJobJoinsACompletedOneUntilItsAttachmentIsRemoved(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let first = try await queue.enqueue(Attach(byteCount: 5), .unique(by: "a"))
+            let other = try await queue.enqueue(Echo(text: "other"), .unique(by: "a"))
+            try await withWorker(queue, [Attach.self, Echo.self]) { _ async throws in
+                _ = try await first.value
+                _ = try await other.value
+                #expect(try await queue.enqueue(Echo(text: ""), .unique(by: "a")) != other)
+                let again = try await queue.enqueue([Attach(byteCount: 6), Attach(byteCount: 7)]) {
+                    $0.byteCount == 6 ? [.unique(by: "a")] : [.unique(by: "b")]
+                }
+                #expect(again[0] == first && again[1] != first)
+                #expect(try await again[0].value == 5)
+                // A dependent of the joined job finds that it has completed.
+                var graph = JobGraph()
+                let joined = graph.add(Attach(byteCount: 8), .unique(by: "a"))
+                let next = graph.add(Echo(text: "next"))
+                graph.addDependency(of: next, on: joined)
+                let handles = try await queue.enqueue(graph)
+                #expect(handles[joined] == first)
+                #expect(try await handles[next].value == "next")
+                try await queue.removeAttachment(of: first.id)
+                let new = try await queue.enqueue(Attach(byteCount: 9), .unique(by: "a"))
+                #expect(new != first)
+                #expect(try await new.value == 9)
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func attachmentsArePrunedWithTheirJobs(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handle = try await queue.enqueue(Attach(byteCount: 5))
+            try await withWorker(queue, [Attach.self]) { _ async throws in
+                _ = try await handle.value
+            }
+            try await queue.prune(endedFor: .seconds(3600))
+            #expect(try await queue.attachment(of: handle.id) == bytes(5))
+            let now = try await queue.store.now()
+            while try await queue.store.now() <= now { await Task.yield() }
+            #expect(try await queue.prune(endedFor: .zero) == 1)
+            #expect(try await queue.attachment(of: handle.id) == nil)
+            #expect(try await handle.value == 5)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func jobsArePostponedAtTheLimit(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let first = try await queue.enqueue(Attach(byteCount: 5))
+            let second = try await queue.enqueue(Attach(byteCount: 5), after: first)
+            var options = testOptions
+            options.attachmentLimit = 5
+            try await withWorker(queue, [Attach.self], options: options) { _ async throws in
+                _ = try await first.value
+                while try await queue.info(second.id)?.state != .retryable { await Task.yield() }
+                let reason = try await queue.explain(second.id)
+                #expect(reason.contains("was postponed") && reason.contains("5 bytes or more"))
+                // Another worker asks the store.
+                try await withWorker(queue, [Attach.self], options: options) { _ async throws in
+                    let third = try await queue.enqueue(Attach(byteCount: 5))
+                    while try await queue.info(third.id)?.state != .retryable { await Task.yield() }
+                }
+                try await queue.removeAttachment(of: first.id)
+                #expect(try await second.value == 5)
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func theStoreOfTheFirstVersionIsMigrated(_ kind: StoreKind) async throws {
+        try await withStorage(kind) { storage in
+            let first = try await JobQueue("tests", in: storage)
+            let handle = try await first.enqueue(Attach(byteCount: 5), .unique(by: "a"))
+            try await first.store.database.transaction(.durable) { session in
+                _ = try session.query("DROP TABLE durable_job_attachment")
+                _ = try session.query("UPDATE durable_job_schema SET version = 1")
+            }
+            await first.close()
+            let queue = try await JobQueue("tests", in: storage)
+            let rows = try await queue.store.database.transaction(.relaxed) {
+                try $0.query("SELECT version FROM durable_job_schema").map { $0.integer(0) }
+            }
+            #expect(rows == [Int64(JobSchema.version)])
+            #expect(try await queue.enqueue(Attach(byteCount: 6), .unique(by: "a")) == handle)
+            try await withWorker(queue, [Attach.self]) { _ async throws in
+                _ = try await queue.handle(of: Attach.self, id: handle.id).value
+            }
+            #expect(try await queue.attachment(of: handle.id) == bytes(5))
+            await queue.close()
+        }
+    }
+}
+
+/// A worker that only exists in the store.
+private struct Ghost {
+    let store: JobStore
+    let id = UUID().uuidString
+
+    init(_ queue: JobQueue) async throws {
+        store = queue.store
+        try await store.register(
+            id, queue: "tests", host: "ghost", process: 1, lease: .seconds(60), performing: [])
+    }
+
+    func result(attachment: Data) -> AttemptVerdict {
+        .completed(result: Data("\(attachment.count)".utf8), outputs: nil, attachment: attachment)
+    }
+
+    func claim(_ count: Int) async throws -> [ClaimedJob] {
+        try await exchange([], wanted: count).claimed
+    }
+
+    func exchange(_ ended: [EndedAttempt], wanted: Int = 0) async throws -> ExchangeAnswer {
+        var exchange = Exchange(worker: id, queue: "tests")
+        exchange.ended = ended
+        exchange.wanted = wanted
+        exchange.performed = [PerformedJob(name: "attach", version: 1)]
+        return try await store.exchange(exchange)
+    }
+
+    /// Ends the lease.
+    func die() async throws { try await store.unregister(id) }
+}
+#endif
