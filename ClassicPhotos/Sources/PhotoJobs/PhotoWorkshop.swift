@@ -35,7 +35,7 @@ public final class PhotoWorkshop: Sendable {
     ///
     /// - Parameters:
     ///   - maker: processes the photos.
-    ///   - report: called once for each reason for which this worker cannot carry out jobs, or sends
+    ///   - report: called once for each reason for which this worker cannot carry out jobs or sends
     ///     results through the queue, with a sentence; on any thread.
     public init(maker: ResultMaker, report: @escaping @Sendable (String) -> Void) {
         (self.maker, self.report) = (maker, report)

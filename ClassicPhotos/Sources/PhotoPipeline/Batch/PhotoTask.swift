@@ -73,8 +73,8 @@ extension PhotoBatch {
     package enum Step: Sendable {
         /// Nothing: the photo has this result already.
         case ended(Result)
-        /// The task, and the result of an earlier run that is in the folder. The photo has to be
-        /// asked whether it has changed since.
+        /// The task, and the result of an earlier run that is in the folder. The photo of such a
+        /// result is on the web, and may have changed since.
         case task(PhotoTask, after: KnownResult?)
     }
 
