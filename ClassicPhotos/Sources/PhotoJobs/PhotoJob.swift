@@ -90,7 +90,7 @@ public struct PhotoJob: Job {
             throw await workshop.postpone(self, because: reason)
         }
         do {
-            try await context.requireRoomForAttachment()
+            try context.requireRoomForAttachment()
         } catch let postponed as PostponedAttempt {
             throw await workshop.postpone(self, because: postponed.description)
         }
@@ -104,7 +104,7 @@ public struct PhotoJob: Job {
                 workshop.noteTooLarge(context.id, because: reason)
                 throw await workshop.postpone(self, because: reason)
             }
-            try await context.attach(Data(bytes))
+            try context.attach(Data(bytes))
             workshop.keep(.written(file), of: context.id, isAttached: true)
             var output = Output(file, format: task.format(of: file.path, in: folder))
             output.delivery = delivery

@@ -17,11 +17,11 @@ extension JobContext {
     ///
     /// - Throws: ``JobError/attachmentTooLarge(_:byteCount:)``, after which no other attempt
     ///   follows; or as ``requireRoomForAttachment()``.
-    public func attach(_ bytes: Data) async throws {
+    public func attach(_ bytes: Data) throws {
         guard bytes.count <= Self.largestAttachment else {
             throw JobError.attachmentTooLarge(id, byteCount: bytes.count)
         }
-        try await requireRoomForAttachment()
+        try requireRoomForAttachment()
         attachments.add(bytes.count)
         record.attach(bytes)
     }
@@ -30,42 +30,35 @@ extension JobContext {
     /// begins costly work whose result it will attach.
     ///
     /// - Throws: ``PostponedAttempt`` if the attachments in the queue have reached
-    ///   ``JobWorker/Options/attachmentLimit``; an error of the store.
-    public func requireRoomForAttachment() async throws {
-        try await attachments.requireRoom(in: queue)
+    ///   ``JobWorker/Options/attachmentLimit``.
+    public func requireRoomForAttachment() throws {
+        guard attachments.isReached else { return }
+        throw PostponedAttempt(
+            "The queue '\(queue.name)' has attachments of \(attachments.limit) bytes or more, which "
+                + "is the limit. Start a program that fetches and removes them.",
+            for: .seconds(5))
     }
 }
 
-/// The limit on the attachments of a queue, and what one worker knows about their number.
+/// The limit on the attachments of a queue, and what one worker knows about them.
+///
+/// Jobs never wait for the store here. The worker asks the store, and an answer that does not come
+/// changes nothing.
 final class AttachmentLimit: Sendable {
-    private struct Reading {
-        var byteCount: Int64
-        let time: Duration
-    }
-
-    private let limit: Int
-    private let reading = Locked<Reading?>(nil)
+    let limit: Int
+    private let byteCount = Locked(0)
 
     init(_ limit: Int) { self.limit = limit }
 
-    /// Notes that an attachment of this worker is about to be stored.
-    func add(_ byteCount: Int) { reading.withLock { $0?.byteCount += Int64(byteCount) } }
+    var isReached: Bool { byteCount.withLock { $0 } >= limit }
 
-    func requireRoom(in queue: JobQueue) async throws {
-        let now = Machine.timeSinceBoot
-        var byteCount = reading.withLock { reading in
-            reading.flatMap { now - $0.time < .seconds(1) ? $0.byteCount : nil }
-        }
-        if byteCount == nil {
-            let stored = try await queue.store.attachmentByteCount(in: queue.name)
-            reading.withLock { $0 = Reading(byteCount: stored, time: now) }
-            byteCount = stored
-        }
-        guard (byteCount ?? 0) >= limit else { return }
-        throw PostponedAttempt(
-            "The queue '\(queue.name)' has attachments of \(limit) bytes or more, which is the "
-                + "limit. Start a program that fetches and removes them.",
-            for: .seconds(5))
+    /// Notes that an attachment of this worker is about to be stored.
+    func add(_ count: Int) { byteCount.withLock { $0 += count } }
+
+    /// Reads how many bytes are in the queue.
+    func update(from queue: JobQueue) async throws {
+        let stored = try await queue.store.attachmentByteCount(in: queue.name)
+        byteCount.withLock { $0 = Int(stored) }
     }
 }
 #endif

@@ -14,6 +14,7 @@ extension JobStore {
             """
             INSERT INTO durable_job_attachment (job, queue, unique_key, byte_count, bytes)
             VALUES (?, ?, (SELECT unique_key FROM durable_job WHERE id = ?), ?, ?)
+            ON CONFLICT (job) DO NOTHING
             """,
             attachments.map { attachment in
                 let id = SQLValue.integer(attachment.job.rawValue)

@@ -16,6 +16,7 @@ extension JobWorker {
     func maintain() async {
         let rescuePeriod = options.lease / 3
         var (nextRescue, nextPrune) = (Duration.zero, Machine.timeSinceBoot + .seconds(30))
+        var nextReading = Machine.timeSinceBoot + .seconds(1)
         var sweep = Sweep()
         while !lease.withLock({ $0.isOver }) {
             let now = Machine.timeSinceBoot
@@ -28,6 +29,10 @@ extension JobWorker {
                 }
                 if try await store.discardOverdue() > 0 { jobs.signals.jobsEnded() }
                 try await recordHead()
+                if now >= nextReading {
+                    nextReading = now + .seconds(1)
+                    try await attachments.update(from: jobs)
+                }
                 if now >= nextRescue {
                     nextRescue = now + rescuePeriod
                     let count = try await store.rescue(deathLimit: options.deathLimit)

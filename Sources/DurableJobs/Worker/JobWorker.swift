@@ -41,8 +41,8 @@ public final class JobWorker: Sendable {
         /// attachment are postponed until programs have removed some; see
         /// ``JobContext/attach(_:)``.
         ///
-        /// A worker asks the store at most once a second, and knows nothing of other workers
-        /// meanwhile. So the limit may be exceeded by what runs at that moment.
+        /// A worker asks the store once a second, and knows nothing of other workers meanwhile. So
+        /// the limit may be exceeded by what runs at that moment.
         public var attachmentLimit = 2 << 30
         /// What the worker provides to its jobs; see ``JobContext/provided(_:)``.
         public var values = JobValues()
@@ -127,6 +127,7 @@ public final class JobWorker: Sendable {
         }
         precondition(isFirst, "a worker runs once: make another one")
         try await register()
+        try? await attachments.update(from: jobs)
         let local = jobs.signals.add { [weak self] in self?.jobsAdded() }
         let watch = store.database.watch(jobs.name) { [weak self] in self?.jobsAdded() }
         await withTaskCancellationHandler {

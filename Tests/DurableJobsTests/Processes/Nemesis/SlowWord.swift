@@ -33,6 +33,7 @@ struct SlowWord: Job {
         try Data(word.utf8).write(to: URL(filePath: staged))
         try await pause(run) { isChecked.withLock { $0 } }
         if let text = early.withLock({ $0 }) { throw PermanentFailure(text) }
+        try context.attach(Data(word.utf8))
         return word
     }
 

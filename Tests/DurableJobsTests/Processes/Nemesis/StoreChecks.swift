@@ -75,6 +75,10 @@ struct StoreChecks: Sendable {
             if "\"\(text ?? "")\"" != String(decoding: row.result, as: UTF8.self) {
                 wrong.append("the file of job \(row.id) is not the committed one")
             }
+            let bytes = try await queue.attachment(of: row.id)
+            if bytes != Data((text ?? "").utf8) {
+                wrong.append("the attachment of job \(row.id) is not the committed one")
+            }
         }
         wrong += lost(confirmed, rows)
         try await queue.removeStagedFiles(in: folder)
