@@ -73,7 +73,8 @@ extension JobStore {
         let count = try await database.transaction(.relaxed) { session in
             let rows = try session.query(
                 """
-                SELECT id, worker, deaths, cancel_reason, has_dependents, batch
+                SELECT id, worker, deaths, cancel_reason, has_dependents, batch, started_at, rank,
+                    position
                 FROM durable_job WHERE state = 3 AND worker NOT IN (
                     SELECT id FROM durable_job_worker WHERE {alive})
                 ORDER BY id LIMIT 500 {skip_locked}
@@ -88,6 +89,16 @@ extension JobStore {
         return count
     }
 
+    /// Returns the first job of each dead worker, in the order in which they were claimed. A worker
+    /// starts its jobs in this order, and most of the later ones have not begun.
+    private func suspects(_ rows: [SQLRow]) -> Set<Int64> {
+        func place(_ row: SQLRow) -> (Int64, Int64, Int64, Int64) {
+            (row.integer(6), row.integer(7), row.integer(8), row.integer(0))
+        }
+        let workers = Dictionary(grouping: rows) { $0.text(1) ?? "" }
+        return Set(workers.values.compactMap { $0.min { place($0) < place($1) }?.integer(0) })
+    }
+
     private func rescue(
         _ rows: [SQLRow], _ deathLimit: Int, _ session: any SQLSession
     ) throws {
@@ -95,8 +106,9 @@ extension JobStore {
         var updates: [[SQLValue]] = []
         var ends: [(JobID, JobState, Bool)] = []
         var counts: [(Int64?, JobState)] = []
+        let suspects = suspects(rows)
         for row in rows {
-            let deaths = row.integer(2) + 1
+            let deaths = row.integer(2) + (suspects.contains(row.integer(0)) ? 1 : 0)
             var (state, error) = (JobState.available, SQLValue.null)
             if let reason = row.text(3) {
                 (state, error) = (.cancelled, .text(reason))

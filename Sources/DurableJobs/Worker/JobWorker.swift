@@ -23,7 +23,8 @@ public final class JobWorker: Sendable {
         /// second.
         public var lease = Duration.seconds(15)
         /// How many deaths of its workers in a row discard a job, which may be their cause; 3
-        /// unless set.
+        /// unless set. A death counts for one job: the first that the worker had claimed and not
+        /// ended.
         public var deathLimit = 3
         /// How long running jobs may go on when the worker is asked to stop; 10 s unless set. After
         /// that the worker cancels them and hands them back.

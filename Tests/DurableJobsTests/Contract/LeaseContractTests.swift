@@ -163,6 +163,23 @@ struct LeaseContractTests {
         }
     }
 
+    /// A worker holds jobs that have not begun. They are not the cause of its death.
+    @Test(arguments: StoreKind.allCases)
+    func theDeathOfAWorkerCountsForItsFirstJob(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let poison = try await queue.enqueue(Echo(text: "poison"), .priority(.high))
+            let others = try await queue.enqueue((0..<5).map { Echo(text: "\($0)") })
+            for _ in 0..<3 {
+                let ghost = try await Ghost(queue)
+                #expect(try await ghost.claim(6).count == 6)
+                try await ghost.die()
+                #expect(try await queue.store.rescue() == 6)
+            }
+            #expect(try await queue.info(poison.id)?.state == .discarded)
+            for other in others { #expect(try await queue.info(other.id)?.state == .available) }
+        }
+    }
+
     @Test(arguments: StoreKind.allCases)
     func aSmallBatchTakesTurnsWithALargeOne(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
