@@ -32,8 +32,8 @@ man: install-run
 	swift package $(APP) --disable-sandbox plugin generate-manual --multi-page
 
 .PHONY: run test check build man install-run install-test lint model-check unit-tests app-tests docs \
-	consumer release-tests snippets thread-sanitizer stress fuzz jobs-nemesis instructions \
-	screenshots clean
+	consumer release-tests snippets thread-sanitizer stress fuzz jobs-nemesis jobs-pictures \
+	instructions screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
 # escaping. dash and zsh pass `SOURCE=~/Pictures` on unexpanded; the recipe then inserts the home
@@ -150,6 +150,14 @@ jobs-nemesis: install-test
 	@Scripts/install-packages iproute2 iptables faketime
 	swift build $(TESTS) $(OPTIMISED)
 	Scripts/jobs-nemesis $(SECONDS) $(SEED) $(ROUNDS) $(OPTIMISED)
+
+# Processes a folder of pictures without a queue, and again with two workers on hosts in network
+# namespaces, of which one is killed every five seconds, and compares the files. Needs root.
+PICTURES ?= $(HOME)/Pictures
+
+jobs-pictures: install-test build
+	@Scripts/install-packages iproute2 iptables
+	Scripts/jobs-pictures "$(PICTURES)"
 
 # Counts the instructions and allocations of one operation; fails if they exceed
 # Benchmarks/thresholds.txt. Takes about a minute, and as long again if the library has changed.
