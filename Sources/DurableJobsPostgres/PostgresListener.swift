@@ -72,7 +72,9 @@ final class PostgresListener: @unchecked Sendable {
 
     private func receive() {
         guard let connection else { return }
-        guard PQconsumeInput(connection) == 1 else {
+        // The last message of a server and the end of the connection may be one event of Dispatch,
+        // after which no other follows. The first call reads the message, the second one the end.
+        guard PQconsumeInput(connection) == 1, PQconsumeInput(connection) == 1 else {
             disconnect()
             return connectLater()
         }
