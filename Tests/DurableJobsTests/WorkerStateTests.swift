@@ -30,7 +30,7 @@ struct WorkerStateTests {
         answer.claimed = (0..<count).map { job(Int64($0)) }
         answer.end = answer.claimed.last?.place
         answer.isFull = isFull
-        return state.exchanged(exchange, answer, start: now, now: now).map { job in
+        return state.exchanged(exchange, answer, now: now).map { job in
             let record = AttemptRecord(job, generation: state.generation)
             _ = state.started(record, BlockOperation {})
             record.begin()
@@ -126,7 +126,9 @@ struct WorkerStateTests {
     @Test func aSlowFullLookIsNotRepeatedAtOnce() {
         var state = Self.state()
         guard case .exchange(let exchange, _) = state.nextStep(now: .zero) else { return }
-        _ = state.exchanged(exchange, ExchangeAnswer(), start: .zero, now: .milliseconds(40))
+        var answer = ExchangeAnswer()
+        answer.lookTime = .milliseconds(43)
+        _ = state.exchanged(exchange, answer, now: .milliseconds(40))
         state.jobsAdded()
         guard case .wait(let until) = state.nextStep(now: .milliseconds(50)) else {
             Issue.record("the look was repeated")
@@ -134,6 +136,21 @@ struct WorkerStateTests {
         }
         #expect(until == .milliseconds(840))
         guard case .exchange(let again, _) = state.nextStep(now: until) else {
+            Issue.record("the look was not repeated")
+            return
+        }
+        #expect(again.from == .start)
+    }
+
+    @Test func aQuickFullLookIsRepeatedAtOnce() {
+        var state = Self.state()
+        guard case .exchange(let exchange, _) = state.nextStep(now: .zero) else { return }
+        var answer = ExchangeAnswer()
+        answer.lookTime = .milliseconds(2)
+        // The transaction took long, because a disk synced the ends of other jobs.
+        _ = state.exchanged(exchange, answer, now: .milliseconds(40))
+        state.jobsAdded()
+        guard case .exchange(let again, _) = state.nextStep(now: .milliseconds(40)) else {
             Issue.record("the look was not repeated")
             return
         }

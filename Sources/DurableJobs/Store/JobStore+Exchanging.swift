@@ -160,7 +160,9 @@ extension JobStore {
     ) throws {
         let isFullLook = exchange.from == .start
         if isFullLook { try makeDueAvailable(exchange.queue, session) }
+        let start = Machine.timeSinceBoot
         let picked = try pick(exchange, session)
+        answer.lookTime = Machine.timeSinceBoot - start
         answer.end = picked.last.map(Self.place) ?? (isFullLook ? nil : exchange.from)
         let free = try lockKeys(picked, exchange.queue, session)
         let rows = try session.batch(

@@ -145,6 +145,8 @@ package struct ExchangeAnswer: Sendable {
     package var claimed: [ClaimedJob] = []
     /// Where the next look begins; nil unless the claim looked at any job.
     package var end: ReadyPlace?
+    /// How long the claim looked for jobs.
+    package var lookTime = Duration.zero
     /// Whether the claim found as many jobs as it wanted, so that there may be more.
     package var isFull = false
     package var isLeaseLost = false

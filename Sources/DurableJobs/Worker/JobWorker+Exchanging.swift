@@ -29,9 +29,7 @@ extension JobWorker {
         }
         let now = Machine.timeSinceBoot
         let (claimed, generation) = state.withLock { state in
-            (
-                state.exchanged(exchange, answer, start: start, now: now), state.generation
-            )
+            (state.exchanged(exchange, answer, now: now), state.generation)
         }
         if answer.isLeaseLost { await loseLease(of: exchange.worker) }
         for job in claimed { begin(job, generation: generation) }

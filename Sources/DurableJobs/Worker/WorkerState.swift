@@ -36,6 +36,9 @@ struct WorkerState: Sendable {
     /// How often a worker looks for jobs without an event.
     static let pollTime = Duration.seconds(1)
 
+    /// How long a look at all jobs may take without a pause before the next one.
+    static let quickLook = Duration.milliseconds(3)
+
     /// How often a worker that stops tries to report to a store that does not answer.
     static let lastTries = 5
 
@@ -142,12 +145,9 @@ struct WorkerState: Sendable {
 
     /// A transaction has ended with an answer.
     ///
-    /// - Parameters:
-    ///   - exchange: the transaction.
-    ///   - start: the time before it.
     /// - Returns: the jobs to start. They are registered with ``started(_:_:)``.
     mutating func exchanged(
-        _ exchange: Exchange, _ answer: ExchangeAnswer, start: Duration, now: Duration
+        _ exchange: Exchange, _ answer: ExchangeAnswer, now: Duration
     ) -> [ClaimedJob] {
         guard exchange.worker == worker else { return [] }
         failuresInARow = 0
@@ -159,7 +159,8 @@ struct WorkerState: Sendable {
         if isFullLook {
             head = answer.claimed.first?.place ?? head
             // A slow look, over many rows that PostgreSQL must keep, is not repeated at once.
-            fullLookAllowed = now + min(Self.pollTime, (now - start) * 20)
+            let excess = max(.zero, answer.lookTime - Self.quickLook)
+            fullLookAllowed = now + min(Self.pollTime, excess * 20)
             nextPoll = now + Self.pollTime
         }
         if let due = answer.nextDue { nextPoll = min(nextPoll, now + due) }
