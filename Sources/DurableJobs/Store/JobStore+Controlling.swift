@@ -30,7 +30,7 @@ extension JobStore {
         let running = try session.query(
             """
             UPDATE durable_job SET cancel_reason = COALESCE(cancel_reason, ?)
-            WHERE id = ? AND state = 3 RETURNING state
+            WHERE id = ? AND \(isRunning) RETURNING state
             """, [.text(reason), .integer(id.rawValue)])
         if let row = running.first { return (row.state(0), false, nil) }
         let ended = try session.query(

@@ -31,14 +31,20 @@ extension JobStore {
 
     // MARK: Ends of attempts
 
+    /// The condition that a job which is named by its number is running.
+    ///
+    /// Without the sum PostgreSQL looks for the job in the index of the worker's running jobs. That
+    /// index has an entry for each earlier run as long as an old transaction keeps them.
+    static let isRunning = "state + 0 = 3"
+
     /// The condition that fences attempts; tests break it.
     private static var guardingToken: String {
         if Faults.unguarded { return "(attempt = ? OR worker = ? OR 1 = 1)" }
-        if Faults.running { return "(attempt = ? OR worker = ? OR 1 = 1) AND state = 3" }
-        return "attempt = ? AND worker = ? AND state = 3"
+        if Faults.running { return "(attempt = ? OR worker = ? OR 1 = 1) AND \(isRunning)" }
+        return "attempt = ? AND worker = ? AND \(isRunning)"
     }
 
-    private static let report = """
+    package static let report = """
         UPDATE durable_job SET
             state = CASE WHEN cancel_reason IS NOT NULL AND ? <> 12 THEN 11 ELSE ? END,
             worker = CASE WHEN ? = 1 THEN NULL ELSE worker END,
@@ -148,7 +154,7 @@ extension JobStore {
         let unknown = rows.filter { !known.contains(JobID($0.integer(0))) }.map { [$0.values[0]] }
         guard !unknown.isEmpty else { return }
         _ = try session.batch(
-            "UPDATE durable_job SET state = 2, worker = NULL WHERE id = ? AND state = 3",
+            "UPDATE durable_job SET state = 2, worker = NULL WHERE id = ? AND \(Self.isRunning)",
             unknown)
         _ = try session.batch("DELETE FROM durable_job_lock WHERE job = ?", unknown)
     }

@@ -128,7 +128,7 @@ extension JobStore {
             """
             UPDATE durable_job SET state = ?, worker = NULL, deaths = ?, error = ?,
                 ended_at = {now}
-            WHERE id = ? AND worker = ? AND state = 3
+            WHERE id = ? AND worker = ? AND \(Self.isRunning)
             """, updates)
         _ = try session.batch(
             "DELETE FROM durable_job_lock WHERE job = ?", rows.map { [$0.values[0]] })

@@ -178,6 +178,22 @@ struct PostgresStoreTests {
         }
     }
 
+    /// The index of a worker's running jobs has an entry for each earlier run while an old
+    /// transaction keeps them.
+    @Test func aReportFindsItsJobByTheNumber() async throws {
+        try await withDatabase { url in
+            let queue = try await JobQueue("tests", in: .postgres(url))
+            let plan = try await queue.store.database.transaction(.relaxed) { session in
+                let values = JobStore.report.filter { $0 == "?" }.map { _ in SQLValue.integer(1) }
+                return try session.query("EXPLAIN \(JobStore.report)", values).map {
+                    $0.text(0) ?? ""
+                }
+            }
+            #expect(plan.contains { $0.contains("durable_job_pkey") })
+            await queue.close()
+        }
+    }
+
     /// Another process is another set of connections: only the notification can tell this worker at
     /// once.
     @Test func aNotificationWakesAnIdleWorker() async throws {
