@@ -123,13 +123,19 @@ struct WorkerStateTests {
         #expect(group.count + state.outstanding == 4 && exchange.wanted == 3)
     }
 
-    @Test func aSlowFullLookIsNotRepeatedAtOnce() {
-        var state = Self.state()
-        guard case .exchange(let exchange, _) = state.nextStep(now: .zero) else { return }
+    /// A state after a transaction of 40 ms with a full look, and after jobs were added.
+    private static func stateAfterLook(of lookTime: Duration) -> WorkerState {
+        var state = state()
+        guard case .exchange(let exchange, _) = state.nextStep(now: .zero) else { return state }
         var answer = ExchangeAnswer()
-        answer.lookTime = .milliseconds(43)
+        answer.lookTime = lookTime
         _ = state.exchanged(exchange, answer, now: .milliseconds(40))
         state.jobsAdded()
+        return state
+    }
+
+    @Test func aSlowFullLookIsNotRepeatedAtOnce() {
+        var state = Self.stateAfterLook(of: .milliseconds(43))
         guard case .wait(let until) = state.nextStep(now: .milliseconds(50)) else {
             Issue.record("the look was repeated")
             return
@@ -143,13 +149,8 @@ struct WorkerStateTests {
     }
 
     @Test func aQuickFullLookIsRepeatedAtOnce() {
-        var state = Self.state()
-        guard case .exchange(let exchange, _) = state.nextStep(now: .zero) else { return }
-        var answer = ExchangeAnswer()
-        answer.lookTime = .milliseconds(2)
         // The transaction took long, because a disk synced the ends of other jobs.
-        _ = state.exchanged(exchange, answer, now: .milliseconds(40))
-        state.jobsAdded()
+        var state = Self.stateAfterLook(of: .milliseconds(2))
         guard case .exchange(let again, _) = state.nextStep(now: .milliseconds(40)) else {
             Issue.record("the look was not repeated")
             return

@@ -6,7 +6,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 
 /**
@@ -105,8 +104,8 @@ public final class Peer {
         int share = count / producers;
         byte[] marks = new byte[share * producers];
         CountDownLatch left = new CountDownLatch(marks.length);
-        List<Thread> threads = new ArrayList<>();
         CountDownLatch go = new CountDownLatch(1);
+        Runnable produceAlone = null;
         for (int p = 0; p < producers; p++) {
             int first = p * share;
             Runnable produce = () -> {
@@ -120,22 +119,17 @@ public final class Peer {
                 }
             };
             if (producers == 1) {
-                long start = System.nanoTime();
-                produce.run();
-                await(left);
-                long duration = System.nanoTime() - start;
-                check(marks);
-                return duration;
+                produceAlone = produce;
+            } else {
+                new Thread(() -> {
+                    await(go);
+                    produce.run();
+                }).start();
             }
-            Thread thread = new Thread(() -> {
-                await(go);
-                produce.run();
-            });
-            thread.start();
-            threads.add(thread);
         }
         long start = System.nanoTime();
         go.countDown();
+        if (produceAlone != null) produceAlone.run();
         await(left);
         long duration = System.nanoTime() - start;
         check(marks);

@@ -1,5 +1,5 @@
-// The Taskflow programs of the benchmarks. Independent work uses Executor::silent_async; a graph is a
-// Taskflow with a task for each node. As with the other peers, the time includes making, linking,
+// The Taskflow programs of the benchmarks. Independent work uses Executor::silent_async; a graph is
+// a Taskflow with a task for each node. As with the other peers, the time includes making, linking,
 // running and destroying.
 
 #include "../workloads.h"

@@ -1,10 +1,6 @@
-// The oneTBB programs of the benchmarks. Arguments: workload, size, and for W10 the number of
-// threads. Output: total nanoseconds (W1m: bytes per operation; W7: nanoseconds of each sample), or
-// "-".
-//
-// Independent work uses task_group, and task_arena::enqueue where the order is to be kept; graphs
-// use flow::graph with a continue_node for each node. As with the other peers, the time includes
-// making, linking, running and destroying.
+// The oneTBB programs of the benchmarks. Independent work uses task_group, and task_arena::enqueue
+// where the order is to be kept; graphs use flow::graph with a continue_node for each node. As with
+// the other peers, the time includes making, linking, running and destroying.
 
 #include "../workloads.h"
 

@@ -139,13 +139,19 @@ struct AttachmentContractTests {
         }
     }
 
+    /// A job that has attached five bytes, after its worker has ended.
+    private func completedJob(in queue: JobQueue) async throws -> JobHandle<Int> {
+        let handle = try await queue.enqueue(Attach(byteCount: 5))
+        try await withWorker(queue, [Attach.self]) { _ async throws in
+            _ = try await handle.value
+        }
+        return handle
+    }
+
     @Test(arguments: StoreKind.allCases)
     func attachmentsArePrunedWithTheirJobs(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
-            let handle = try await queue.enqueue(Attach(byteCount: 5))
-            try await withWorker(queue, [Attach.self]) { _ async throws in
-                _ = try await handle.value
-            }
+            let handle = try await completedJob(in: queue)
             try await queue.prune(endedFor: .seconds(3600))
             #expect(try await queue.attachment(of: handle.id) == bytes(5))
             let now = try await queue.store.now()
@@ -159,10 +165,7 @@ struct AttachmentContractTests {
     @Test(arguments: StoreKind.allCases)
     func jobsArePostponedAtTheLimit(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
-            let first = try await queue.enqueue(Attach(byteCount: 5))
-            try await withWorker(queue, [Attach.self]) { _ async throws in
-                _ = try await first.value
-            }
+            let first = try await completedJob(in: queue)
             // The next worker asks the store before it begins.
             let second = try await queue.enqueue(Attach(byteCount: 5))
             var options = testOptions
