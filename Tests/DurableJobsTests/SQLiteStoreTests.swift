@@ -86,6 +86,22 @@ struct SQLiteStoreTests {
         }
     }
 
+    /// SQLite refuses to wait when several connections change a new file to a write-ahead log.
+    @Test func aNewFileCanBeOpenedSeveralTimesAtOnce() async throws {
+        for _ in 0..<50 {
+            try await withFolder { folder in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<4 {
+                        group.addTask {
+                            await (try JobQueue(in: .file("\(folder)/jobs.sqlite"))).close()
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+        }
+    }
+
     @Test func aJobBelongsToTheCallersTransaction() async throws {
         struct Rollback: Error {}
         try await withFolder { folder in

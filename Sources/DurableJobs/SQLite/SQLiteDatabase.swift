@@ -40,12 +40,10 @@ package final class SQLiteDatabase: JobDatabase {
     /// - Throws: ``JobError`` with the reason.
     package convenience init(path: String) async throws {
         try NetworkFileSystem.refuse(path)
-        var configuration = Configuration()
-        configuration.journalMode = .wal
         let connection: DatabaseQueue
         do {
-            connection = try Self.open(path, configuration)
-        } catch {
+            connection = try await Self.open(path)
+        } catch let error as DatabaseError {
             throw JobError.unusableStore(store: path, reason: SQLiteReason.text(error))
         }
         try await self.init(connection, description: path, time: .system, isShared: true)
@@ -54,7 +52,7 @@ package final class SQLiteDatabase: JobDatabase {
     /// Makes a database in memory, for tests.
     package convenience init(inMemoryWith time: SQLiteTime) async throws {
         try await self.init(
-            DatabaseQueue(configuration: Self.configured(Configuration())),
+            DatabaseQueue(configuration: Self.configuration),
             description: "the store in memory", time: time, isShared: false)
     }
 
@@ -77,18 +75,37 @@ package final class SQLiteDatabase: JobDatabase {
         }
     }
 
-    private static func open(
-        _ path: String, _ configuration: Configuration
-    ) throws -> DatabaseQueue {
-        try DatabaseQueue(path: path, configuration: configured(configuration))
+    /// Opens a file and changes it to a write-ahead log, if it has none.
+    ///
+    /// Of several connections that change a new file at the same time, SQLite refuses all but one
+    /// at once: each holds a shared lock and wants an exclusive one, so that waiting would be a
+    /// deadlock, and the busy handler is not called. The others find the change made when they try
+    /// again.
+    private static func open(_ path: String) async throws -> DatabaseQueue {
+        var configuration = configuration
+        configuration.journalMode = .wal
+        let start = ContinuousClock.now
+        while true {
+            do {
+                return try DatabaseQueue(path: path, configuration: configuration)
+            } catch let error as DatabaseError
+                where error.resultCode == .SQLITE_BUSY && start.duration(to: .now) < patience
+            {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
     }
 
-    private static func configured(_ configuration: Configuration) -> Configuration {
-        var configuration = configuration
+    /// How long a connection waits for others to end their transactions.
+    private static let patience = Duration.seconds(30)
+
+    /// The settings of each connection: it waits for others, and then fails.
+    static var configuration: Configuration {
+        var configuration = Configuration()
         configuration.label = "DurableJobs"
         // SQLite's own timeout sleeps up to 100 ms between its attempts.
         configuration.busyMode = .callback { attempt in
-            guard attempt < 60_000 else { return false }
+            guard Machine.pauseLength * attempt < patience else { return false }
             Machine.pause()
             return true
         }

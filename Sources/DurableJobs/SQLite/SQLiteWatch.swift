@@ -41,7 +41,8 @@ final class SQLiteWatch: Sendable {
     /// Opens a connection of its own: it sees the changes of all others, those of this process too.
     private func start() {
         guard state.withLock({ $0.end == nil && !$0.isOver }),
-            let connection = try? DatabaseQueue(path: path)
+            let connection = try? DatabaseQueue(
+                path: path, configuration: SQLiteDatabase.configuration)
         else { return }
         let version = Locked<Int64>(-1)
         // Sources may be cancelled on any thread.
