@@ -105,7 +105,7 @@ package final class SQLiteDatabase: JobDatabase {
         configuration.label = "DurableJobs"
         // SQLite's own timeout sleeps up to 100 ms between its attempts.
         configuration.busyMode = .callback { attempt in
-            guard Machine.pauseLength * attempt < patience else { return false }
+            guard .microseconds(500) * attempt < patience else { return false }
             Machine.pause()
             return true
         }

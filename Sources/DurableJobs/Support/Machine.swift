@@ -30,10 +30,8 @@ enum Machine {
         return text.map { String($0.filter { !$0.isWhitespace }) } ?? "unknown"
     }()
 
-    /// Blocks the thread for ``pauseLength``.
-    static func pause() { usleep(UInt32(pauseLength.nanoseconds / 1000)) }
-
-    static let pauseLength = Duration.microseconds(500)
+    /// Blocks the thread for half a millisecond.
+    static func pause() { usleep(500) }
 
     /// The time since that start, also while the machine sleeps.
     static var timeSinceBoot: Duration { .nanoseconds(Int64(continuousNanoseconds())) }
