@@ -2,6 +2,7 @@
 import FoundationEssentials
 import GRDB
 import Operations
+import OperationsTestSupport
 import Testing
 
 @testable import DurableJobs
@@ -99,6 +100,22 @@ struct SQLiteStoreTests {
                     try await group.waitForAll()
                 }
             }
+        }
+    }
+
+    /// Without it, workers would find jobs by polling only.
+    @Test func aFileThatCannotBeWatchedYetIsWatchedLater() async throws {
+        try await withFolder { folder in
+            let (later, changed) = ("\(folder)/later", Signal())
+            let watch = SQLiteWatch(path: "\(later)/jobs.sqlite")
+            let registration = watch.add { changed.send() }
+            // The first attempt fails: there is no such folder.
+            watch.thread.sync {}
+            try FileManager.default.createDirectory(
+                atPath: later, withIntermediateDirectories: true)
+            #expect(await changed.arrives())
+            watch.end()
+            withExtendedLifetime(registration) {}
         }
     }
 

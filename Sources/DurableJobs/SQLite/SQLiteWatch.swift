@@ -15,7 +15,7 @@ final class SQLiteWatch: Sendable {
 
     private let path: String
     private let state = Locked(State())
-    private let thread = DispatchQueue(label: "DurableJobs.watch")
+    let thread = DispatchQueue(label: "DurableJobs.watch")
 
     init(path: String) { self.path = path }
 
@@ -40,10 +40,16 @@ final class SQLiteWatch: Sendable {
 
     /// Opens a connection of its own: it sees the changes of all others, those of this process too.
     private func start() {
-        guard state.withLock({ $0.end == nil && !$0.isOver }),
+        guard state.withLock({ $0.end == nil && !$0.isOver }) else { return }
+        guard
             let connection = try? DatabaseQueue(
                 path: path, configuration: SQLiteDatabase.configuration)
-        else { return }
+        else {
+            // The workers' polls find changes until then.
+            return thread.asyncAfter(deadline: .now() + .milliseconds(500)) { [weak self] in
+                self?.start()
+            }
+        }
         let version = Locked<Int64>(-1)
         // Sources may be cancelled on any thread.
         nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: thread)
