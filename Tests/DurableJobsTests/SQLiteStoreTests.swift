@@ -1,4 +1,5 @@
 #if DurableJobs
+import Dispatch
 import FoundationEssentials
 import GRDB
 import Operations
