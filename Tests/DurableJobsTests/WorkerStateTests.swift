@@ -33,7 +33,7 @@ struct WorkerStateTests {
         return state.exchanged(exchange, answer, now: now).map { job in
             let record = AttemptRecord(job, generation: state.generation)
             _ = state.started(record, BlockOperation {})
-            record.begin()
+            record.begin(at: now)
             return record
         }
     }
@@ -57,8 +57,8 @@ struct WorkerStateTests {
             Issue.record("one end was not delayed")
             return
         }
-        #expect(until == .milliseconds(100) + WorkerState.groupTime)
-        #expect(state.operationEnded(records[1], Self.done, now: .milliseconds(100)) == false)
+        #expect(until == .milliseconds(100) + WorkerState.groupTimes.upperBound)
+        #expect(state.operationEnded(records[1], Self.done, now: .milliseconds(101)) == false)
         guard case .exchange(let exchange, let group) = state.nextStep(now: until) else {
             Issue.record("the group was not committed")
             return
@@ -66,6 +66,30 @@ struct WorkerStateTests {
         // The two ends make room for two jobs in the same transaction.
         #expect(group.count == 2 && exchange.wanted == 2)
         #expect(exchange.from == ReadyPlace(rank: 0, position: 7, id: 7))
+    }
+
+    @Test func anEndWaitsAsLongAsItsAttemptTook() {
+        var state = Self.state()
+        let records = Self.begin(&state, 8, isFull: true)
+        func reportTime(now: Duration) -> Duration? {
+            guard case .wait(let until) = state.nextStep(now: now) else { return nil }
+            return until
+        }
+        #expect(
+            state.operationEnded(records[0], Self.done, now: .milliseconds(30)) == true)
+        #expect(reportTime(now: .milliseconds(30)) == .milliseconds(60))
+        // A shorter attempt ends the wait of the longer one. Nothing of it is known: it never began.
+        let short = AttemptRecord(Self.job(100), generation: 0)
+        #expect(state.rejected(short, .handedBack, now: .milliseconds(40)) == true)
+        #expect(reportTime(now: .milliseconds(40)) == .milliseconds(45))
+        #expect(
+            state.operationEnded(records[1], Self.done, now: .milliseconds(41)) == false)
+        #expect(reportTime(now: .milliseconds(41)) == .milliseconds(45))
+        guard case .exchange(_, let group) = state.nextStep(now: .milliseconds(45)) else {
+            Issue.record("the group was not committed")
+            return
+        }
+        #expect(group.count == 3)
     }
 
     @Test func attachmentsLimitTheGroup() {
@@ -94,7 +118,7 @@ struct WorkerStateTests {
             Issue.record("the last end does not wait for others")
             return
         }
-        #expect(until == WorkerState.groupTime)
+        #expect(until == WorkerState.groupTimes.lowerBound)
     }
 
     @Test func theLastEndIsCommittedAtOnce() {

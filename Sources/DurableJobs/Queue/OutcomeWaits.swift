@@ -1,9 +1,16 @@
 #if DurableJobs
+import FoundationEssentials
 import Operations
 
-/// The tasks of one process that wait for the ends of jobs. One loop asks the store about all of
-/// their jobs together: at once after a local end, and otherwise at growing intervals up to a
-/// quarter of a second.
+/// The tasks of one process that wait for the ends of jobs.
+///
+/// A worker of this process resumes those whose jobs it has committed. For the others, one loop asks
+/// the store about all of their jobs together: after a change of the store, and otherwise at growing
+/// intervals up to a quarter of a second.
+///
+/// No end is missed: a task is registered before the loop asks again, and the loop asks at least
+/// once after each registration. So it finds what was committed before the registration, and what
+/// is committed later resumes the task or is found by a later question.
 final class OutcomeWaits: Sendable {
     private typealias Waiter = CheckedContinuation<JobOutcome, any Error>
 
@@ -13,6 +20,10 @@ final class OutcomeWaits: Sendable {
         var cancelled: Set<Int> = []
         var isRunning = false
     }
+
+    private static let longestPause = Duration.milliseconds(250)
+    /// A question about one job takes about 10 µs.
+    private static let restPerJob = Duration.microseconds(500)
 
     private let store: JobStore
     private let queue: String
@@ -53,6 +64,16 @@ final class OutcomeWaits: Sendable {
         }
     }
 
+    /// Resumes the waits for jobs that a worker of this process has committed, and whose files have
+    /// their final names.
+    func completed(_ results: [JobID: Data]) {
+        for (id, result) in results {
+            let outcome = JobOutcome(
+                id: id, state: .completed, result: result, error: nil, isUnpublished: false)
+            for waiter in take(id) { waiter.resume(returning: outcome) }
+        }
+    }
+
     private func poll() async {
         let local = signals.addEnd { [weak self] in self?.bell.ring() }
         let watch = store.database.watch(queue) { [weak self] in self?.bell.ring() }
@@ -69,16 +90,17 @@ final class OutcomeWaits: Sendable {
                 let (ended, unknown) = try await store.outcomes(of: ids)
                 try await sweep(ended)
                 let isProgress = resume(ended, unknown)
-                pause = isProgress ? .milliseconds(5) : min(pause * 2, .milliseconds(250))
+                pause = isProgress ? .milliseconds(5) : min(pause * 2, Self.longestPause)
             } catch JobError.closed {
                 fail(JobError.closed)
             } catch {
                 // The store may come back.
-                pause = .milliseconds(250)
+                pause = Self.longestPause
             }
-            await bell.wait(atMost: pause)
-            // With many waits, every look at the store is costly, so one look serves several ends.
-            if ids.count > 32 { await Doorbell().wait(atMost: .milliseconds(20)) }
+            // A question about many jobs is costly, so one serves several ends.
+            let rest = min(Self.restPerJob * ids.count, Self.longestPause)
+            await Doorbell().wait(atMost: rest)
+            await bell.wait(atMost: pause - rest)
         }
     }
 

@@ -30,7 +30,7 @@ package struct SQLiteSession: SQLSession {
     }
 
     private func run(_ statement: Statement, _ arguments: [SQLValue]) throws -> [SQLRow] {
-        try statement.setArguments(StatementArguments(arguments.map(\.databaseValue)))
+        try statement.setArguments(StatementArguments(arguments.map { $0.databaseValue }))
         guard statement.columnCount > 0 else {
             try statement.execute()
             return []

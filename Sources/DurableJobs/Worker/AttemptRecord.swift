@@ -12,7 +12,7 @@ final class AttemptRecord: Sendable {
     }
 
     private struct State: Sendable {
-        var hasBegun = false
+        var begunAt: Duration?
         var observer: (any JobAttemptObserver)?
         var result: Data?
         var attachment: Data?
@@ -27,7 +27,9 @@ final class AttemptRecord: Sendable {
 
     init(_ job: ClaimedJob, generation: Int) { (self.job, self.generation) = (job, generation) }
 
-    var hasBegun: Bool { state.withLock { $0.hasBegun } }
+    /// When the body began, since the start of the machine.
+    var begunAt: Duration? { state.withLock { $0.begunAt } }
+    var hasBegun: Bool { begunAt != nil }
     var observer: (any JobAttemptObserver)? { state.withLock { $0.observer } }
     var result: Data? { state.withLock { $0.result } }
     var attachment: Data? { state.withLock { $0.attachment } }
@@ -37,8 +39,8 @@ final class AttemptRecord: Sendable {
         if case .leaseLost = interruption { true } else { false }
     }
 
-    func begin(observedBy observer: (any JobAttemptObserver)? = nil) {
-        state.withLock { ($0.hasBegun, $0.observer) = (true, observer) }
+    func begin(at time: Duration, observedBy observer: (any JobAttemptObserver)? = nil) {
+        state.withLock { ($0.begunAt, $0.observer) = (time, observer) }
     }
 
     /// Runs the body of the attempt, which has begun, and keeps its result.

@@ -40,18 +40,20 @@ extension JobWorker {
                     committed: group.count, claimed: claimed.count, duration: now - start))
         }
         if answer.leftUnresolved { upkeep.ring() }
-        if answer.verdicts.contains(where: \.isEnd) { jobs.signals.jobsEnded() }
     }
 
-    /// Publishes or deletes the files of attempts, as the store has decided.
+    /// Publishes or deletes the files of attempts, as the store has decided, and ends the waits for
+    /// their jobs in this process.
     private func settle(_ group: [WorkerState.Ended], _ verdicts: [VerdictAnswer]) {
         var toPublish: [(JobID, String)] = []
+        var results: [JobID: Data] = [:]
         for (ended, verdict) in zip(group, verdicts) {
             let record = ended.record
             let token = record.job.token
             if verdict == .accepted(.completed) {
-                if case .completed(_, let outputs?, _) = ended.verdict {
-                    toPublish.append((token.job, outputs))
+                if case .completed(let result, let outputs, _) = ended.verdict {
+                    results[token.job] = result
+                    if let outputs { toPublish.append((token.job, outputs)) }
                 }
             } else {
                 record.files.delete()
@@ -67,11 +69,14 @@ extension JobWorker {
                 report(.fenced(job: token.job, name: record.job.name, attempt: token.attempt))
             }
         }
-        guard !toPublish.isEmpty else { return }
-        Faults.pauseBeforePublishing()
-        let published = Publishing.publish(toPublish)
-        state.withLock { $0.filesPublished(published, now: Machine.timeSinceBoot) }
-        jobs.signals.jobsEnded()
+        if !toPublish.isEmpty {
+            Faults.pauseBeforePublishing()
+            let published = Set(Publishing.publish(toPublish))
+            state.withLock { $0.filesPublished(published, now: Machine.timeSinceBoot) }
+            for (job, _) in toPublish where !published.contains(job) { results[job] = nil }
+        }
+        jobs.waits.completed(results)
+        if verdicts.contains(where: \.isEnd) { jobs.signals.jobsEnded() }
     }
 
     // MARK: Attempts
@@ -95,7 +100,9 @@ extension JobWorker {
             guard let self, record.mayBegin(under: lease.withLock({ $0 })) else {
                 throw LeaseEnded()
             }
-            record.begin(observedBy: jobs.observer.withLock { $0 }?.attemptBegins(job))
+            record.begin(
+                at: Machine.timeSinceBoot,
+                observedBy: jobs.observer.withLock { $0 }?.attemptBegins(job))
             try await record.run(prepared.perform)
         }
         operation.name = "\(job.name) \(job.token.job)"

@@ -31,8 +31,9 @@ struct WorkerState: Sendable {
     /// The most bytes of attachments in one transaction, except that the first attachment may have
     /// any number.
     static let groupBytes = 32 << 20
-    /// How long an end waits for others.
-    static let groupTime = Duration.milliseconds(5)
+    /// How long an end waits for others: as long as its attempt took, within these limits. So a
+    /// group has several ends, and a job's latency at most doubles.
+    static let groupTimes = Duration.milliseconds(5)...Duration.milliseconds(50)
     /// How often a worker looks for jobs without an event.
     static let pollTime = Duration.seconds(1)
 
@@ -52,7 +53,8 @@ struct WorkerState: Sendable {
     private(set) var running: [JobID: Running] = [:]
     private(set) var isStopping = false
     private var ended: [Ended] = []
-    private var firstEnd = Duration.zero
+    /// When ``ended`` and ``published`` must be reported, if they are not empty.
+    private var reportTime = Duration.zero
     private var published: [JobID] = []
     /// Whether a transaction had no answer, so that the worker may own jobs that it does not know.
     private var mustNameKnown = false
@@ -85,7 +87,6 @@ struct WorkerState: Sendable {
         guard now >= notBefore else { return .wait(until: notBefore) }
         if now >= nextPoll { needsFullLook = true }
         let hasReports = !(ended.isEmpty && published.isEmpty)
-        let reportTime = firstEnd + Self.groupTime
         let mustReport =
             hasReports
             && (running.isEmpty || now >= reportTime || nextGroup().isFull)
@@ -189,9 +190,9 @@ struct WorkerState: Sendable {
     mutating func takeHead() -> ReadyPlace? { head.take() }
 
     /// Files have their final names.
-    mutating func filesPublished(_ jobs: [JobID], now: Duration) {
+    mutating func filesPublished(_ jobs: Set<JobID>, now: Duration) {
         guard !jobs.isEmpty else { return }
-        if published.isEmpty, ended.isEmpty { firstEnd = now }
+        mustReport(by: now + Self.groupTimes.upperBound)
         published += jobs
     }
 
@@ -239,10 +240,22 @@ struct WorkerState: Sendable {
     private mutating func add(
         _ record: AttemptRecord, _ verdict: AttemptVerdict, now: Duration
     ) -> Bool {
-        if ended.isEmpty, published.isEmpty { firstEnd = now }
+        let limits = Self.groupTimes
+        let duration = record.begunAt.map { now - $0 } ?? .zero
+        let isEarlier = mustReport(
+            by: now + min(max(duration, limits.lowerBound), limits.upperBound))
         ended.append(Ended(record: record, verdict: verdict))
-        return ended.count == 1 || running.isEmpty || ended.count == Self.groupLimit
+        return isEarlier || running.isEmpty || ended.count == Self.groupLimit
             || (verdict.attachment != nil && nextGroup().isFull)
+    }
+
+    /// Notes the time of a report that is about to be added; returns whether it is earlier than
+    /// that of all others.
+    @discardableResult
+    private mutating func mustReport(by time: Duration) -> Bool {
+        guard (ended.isEmpty && published.isEmpty) || time < reportTime else { return false }
+        reportTime = time
+        return true
     }
 
     // MARK: Leases and stopping
