@@ -1,4 +1,5 @@
 #if DurableJobs
+import FoundationEssentials
 import Operations
 
 // The loop of transactions: it commits ends, claims jobs and starts their operations.
