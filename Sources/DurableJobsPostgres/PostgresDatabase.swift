@@ -86,11 +86,11 @@ final class PostgresDatabase: JobDatabase {
     }
 }
 
-/// Sends at most one notification in 50 ms for each queue, because transactions that notify are
+/// Sends at most one notification in 20 ms for each queue, because transactions that notify are
 /// committed one after another.
 final class PostgresNotifier: Sendable {
     static let channel = "durable_jobs"
-    private static let period = Duration.milliseconds(50)
+    private static let period = Duration.milliseconds(20)
 
     private let link: PostgresLink
     /// When the next notification of each queue may be sent, if one was sent.

@@ -108,7 +108,7 @@ struct Jobs: AsyncParsableCommand {
         try await running(workers(jobs, 1, width: 4)) {
             var times: [Double] = []
             for _ in 0..<200 {
-                // The worker is to be idle.
+                // The worker is to be idle, and notifications are at least 20 ms apart.
                 try await Task.sleep(for: .milliseconds(30))
                 let start = ContinuousClock.now
                 let handle = try await producer.enqueue(Start())
