@@ -4,16 +4,21 @@ import Operations
 
 /// The stored form of a back-off.
 enum BackoffText {
+    /// The back-off of `.retry(_:)` for jobs that name no other. Nearly all jobs have it, so it is
+    /// stored as NULL.
+    static let usual = RetryBackoff.exponential(from: .seconds(1), max: .seconds(3600))
+
     static func encode(_ backoff: RetryBackoff) -> String? {
-        (try? JSONEncoder().encode(backoff)).map { String(decoding: $0, as: UTF8.self) }
+        guard backoff != usual else { return nil }
+        return (try? JSONEncoder().encode(backoff)).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Returns the wait before a retry; no wait if the text is not readable.
     ///
     /// - Parameter number: 1 for the first retry.
     static func wait(_ text: String?, beforeRetry number: Int) -> Duration {
-        guard let text,
-            let backoff = try? JSONDecoder().decode(RetryBackoff.self, from: Data(text.utf8))
+        guard let text else { return usual.wait(beforeRetry: number) }
+        guard let backoff = try? JSONDecoder().decode(RetryBackoff.self, from: Data(text.utf8))
         else { return .zero }
         return backoff.wait(beforeRetry: number)
     }
