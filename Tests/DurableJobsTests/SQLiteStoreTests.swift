@@ -115,8 +115,20 @@ struct SQLiteStoreTests {
             try FileManager.default.createDirectory(
                 atPath: later, withIntermediateDirectories: true)
             #expect(await changed.arrives())
-            watch.end()
+            await watch.end()
             withExtendedLifetime(registration) {}
+        }
+    }
+
+    @Test func aClosedQueueIsOneFile() async throws {
+        try await withFolder { folder in
+            let queue = try await JobQueue(in: .file("\(folder)/jobs.sqlite"))
+            try await withWorker(queue, [Echo.self]) { _ async throws in
+                #expect(try await queue.enqueue(Echo(text: "done")).value == "done")
+            }
+            await queue.close()
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+            #expect(files == ["jobs.sqlite"])
         }
     }
 

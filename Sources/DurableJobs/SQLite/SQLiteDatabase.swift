@@ -175,7 +175,7 @@ package final class SQLiteDatabase: JobDatabase {
     package func announce(_ queue: String) {}
 
     package func close() async {
-        watch?.end()
+        await watch?.end()
         await withCheckedContinuation { continuation in
             thread.async { [self] in
                 if isOpen.withLock({ isOpen in

@@ -15,6 +15,7 @@ final class SQLiteWatch: Sendable {
 
     private let path: String
     private let state = Locked(State())
+    private let closed = Doorbell()
     let thread = DispatchQueue(label: "DurableJobs.watch")
 
     init(path: String) { self.path = path }
@@ -30,12 +31,16 @@ final class SQLiteWatch: Sendable {
         return Registration { [weak self] in self?.state.withLock { $0.watchers[number] = nil } }
     }
 
-    func end() {
+    /// Ends the calls, and waits until the watching connection is closed. SQLite deletes the
+    /// write-ahead log when the last connection is closed.
+    func end() async {
         let end = state.withLock { state in
             state.isOver = true
             return state.end.take()
         }
-        end?()
+        guard let end else { return }
+        end()
+        await closed.wait(atMost: nil)
     }
 
     /// Opens a connection of its own: it sees the changes of all others, those of this process too.
@@ -63,7 +68,10 @@ final class SQLiteWatch: Sendable {
             version.withLock { $0 = now }
             for watcher in state.withLock({ Array($0.watchers.values) }) { watcher() }
         }
-        timer.setCancelHandler { try? connection.close() }
+        timer.setCancelHandler { [closed] in
+            try? connection.close()
+            closed.ring()
+        }
         let isWanted = state.withLock { state in
             guard !state.isOver else { return false }
             state.end = { timer.cancel() }
