@@ -78,7 +78,7 @@ struct WorkerStateTests {
         #expect(
             state.operationEnded(records[0], Self.done, now: .milliseconds(30)) == true)
         #expect(reportTime(now: .milliseconds(30)) == .milliseconds(60))
-        // A shorter attempt ends the wait of the longer one. Nothing of it is known: it never began.
+        // A shorter attempt, here one that never began, ends the wait of the longer one.
         let short = AttemptRecord(Self.job(100), generation: 0)
         #expect(state.rejected(short, .handedBack, now: .milliseconds(40)) == true)
         #expect(reportTime(now: .milliseconds(40)) == .milliseconds(45))

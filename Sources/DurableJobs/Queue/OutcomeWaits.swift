@@ -4,11 +4,11 @@ import Operations
 
 /// The tasks of one process that wait for the ends of jobs.
 ///
-/// A worker of this process resumes those whose jobs it has committed. For the others, one loop asks
-/// the store about all of their jobs together: after a change of the store, and otherwise at growing
-/// intervals up to a quarter of a second.
+/// A worker of this process resumes those whose jobs it has committed. For the others, one loop
+/// asks the store about all of their jobs together: after a change of the store, and otherwise at
+/// growing intervals up to a quarter of a second.
 ///
-/// No end is missed: a task is registered before the loop asks again, and the loop asks at least
+/// No end is missed. A task is registered before the loop asks again, and the loop asks at least
 /// once after each registration. So it finds what was committed before the registration, and what
 /// is committed later resumes the task or is found by a later question.
 final class OutcomeWaits: Sendable {
