@@ -98,7 +98,8 @@ struct PostgresTarget: Sendable {
 
     // MARK: Messages
 
-    /// Returns the message of libpq without the password, and with the command that helps.
+    /// Returns the message of libpq without the password, and with the commands that help, each on a
+    /// line of its own, so that they can be copied. A full stop may follow the text.
     func explain(_ message: String) -> String {
         let lines = message.split(whereSeparator: \.isNewline).map {
             $0.drop(while: \.isWhitespace)
@@ -109,7 +110,7 @@ struct PostgresTarget: Sendable {
         }
         for (sign, help) in Self.remedies where text.contains(sign) {
             let end = text.hasSuffix("?") || text.hasSuffix(".") ? "" : "."
-            return "\(text)\(end) \(help.replacing("NAME", with: database))"
+            return "\(text)\(end)\(help.replacing("NAME", with: database))"
         }
         return text
     }
@@ -117,27 +118,56 @@ struct PostgresTarget: Sendable {
     private static let remedies = [
         (
             "No such file or directory",
-            "To install a server and make a database: sudo apt install postgresql; sudo -u "
-                + "postgres createuser \"$USER\"; sudo -u postgres createdb -O \"$USER\" NAME"
+            """
+
+            If the server is installed, start it:
+                sudo service postgresql start
+            Otherwise install it, and make a role and a database:
+                sudo apt install postgresql
+                sudo -u postgres createuser "$USER"
+                sudo -u postgres createdb -O "$USER" NAME
+            Then try again
+            """
         ),
-        ("Connection refused", "Is the server running? sudo systemctl start postgresql"),
-        ("role \"", "Create the role: sudo -u postgres createuser \"$USER\""),
+        (
+            "Connection refused",
+            """
+
+            If the server is on this machine, start it:
+                sudo service postgresql start
+            Then try again
+            """
+        ),
+        (
+            "role \"",
+            """
+
+            Create the role:
+                sudo -u postgres createuser "$USER"
+            Then try again
+            """
+        ),
         (
             "database \"",
-            "Create the database: sudo -u postgres createdb -O \"$USER\" NAME"
+            """
+
+            Create the database:
+                sudo -u postgres createdb -O "$USER" NAME
+            Then try again
+            """
         ),
         (
             "password authentication failed",
-            "Write the password to ~/.pgpass, which other users cannot read"
+            " Write the password to ~/.pgpass, which other users cannot read"
         ),
-        ("no password supplied", "Write the password to ~/.pgpass"),
+        ("no password supplied", " Write the password to ~/.pgpass"),
         (
             "does not support SSL",
-            "The URL demands TLS (sslmode), and the server has none"
+            " The URL demands TLS (sslmode), and the server has none"
         ),
         (
             "session is read-only",
-            "The server is a replica: name the primary, or all servers, in the URL"
+            " The server is a replica: name the primary, or all servers, in the URL"
         ),
     ]
 }

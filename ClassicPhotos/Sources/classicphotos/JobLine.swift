@@ -10,6 +10,7 @@ struct JobLine: Encodable {
     private var source: String?
     private var folder: String?
     private var attempt: Int?
+    private var host: String?
     private var error: String?
     private var enqueuedAt: Double?
     private var startedAt: Double?
@@ -25,6 +26,7 @@ struct JobLine: Encodable {
         source = job.photo?.source
         folder = job.photo?.resultsFolder
         attempt = job.attempt
+        host = job.host
         error = job.error
         enqueuedAt = job.enqueuedAt.timeIntervalSince1970
         startedAt = job.startedAt?.timeIntervalSince1970

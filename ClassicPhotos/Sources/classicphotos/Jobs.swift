@@ -101,6 +101,9 @@ extension Jobs {
             var text = String(repeating: " ", count: max(0, 6 - id.count)) + id + "  "
             text += state + String(repeating: " ", count: max(0, 10 - state.count))
             text += "  " + (job.photo.map { ProgressReport.line($0.photo) } ?? job.name)
+            if let host = job.host, let start = job.startedAt {
+                text += ", on \(host) for \(ProgressLine.time(max(0, -start.timeIntervalSinceNow)))"
+            }
             if let error = job.error { text += ": \(ProgressReport.line(error))" }
             return text
         }
@@ -120,7 +123,7 @@ extension Jobs {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Says why a job does not run, or what became of it.")
+            abstract: "Says why a job does not run, or what became of it.", aliases: ["explain"])
 
         @ParentCommand var parent: Jobs
 

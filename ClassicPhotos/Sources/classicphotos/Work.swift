@@ -124,14 +124,14 @@ final class WorkReport: Sendable {
             counts.withLock { $0.written += 1 }
             let place = product?.isAttached == true ? ", in the queue" : ""
             StandardOutput.writeLine(
-                "[\(job)] \(ProgressReport.line(file.path.description))\(place)")
+                "job \(job): \(ProgressReport.line(file.path.description))\(place)")
         case .unchanged(let path) where state == .completed:
             counts.withLock { $0.unchanged += 1 }
             StandardOutput.writeLine(
-                "[\(job)] \(ProgressReport.line(path.description)) is up to date")
+                "job \(job): \(ProgressReport.line(path.description)) is up to date")
         default:
             counts.withLock { $0.failed += 1 }
-            Terminal.writeError("[\(job)] \(state): \(ProgressReport.line(error ?? ""))\n")
+            Terminal.writeError("job \(job) \(state): \(ProgressReport.line(error ?? ""))\n")
         }
     }
 

@@ -47,7 +47,7 @@ final class Lines: Sendable {
     var jobs: Set<String> {
         Set(
             all.compactMap {
-                $0.hasPrefix("[") ? $0.split(separator: "]").first.map(String.init) : nil
+                $0.hasPrefix("job ") ? $0.split(separator: ":").first.map(String.init) : nil
             })
     }
 }
@@ -229,7 +229,7 @@ struct QueueTests {
                         + "at the same path, or start workers on machines that have it."
                 ])
             #expect(!FileManager.default.fileExists(atPath: results.path))
-            let shown = try await classicphotos("jobs", "show", "1", "--queue", queue)
+            let shown = try await classicphotos("jobs", "explain", "1", "--queue", queue)
             #expect(shown.output.contains("Job 1 ('photo') was postponed, and is tried again in "))
             try FileManager.default.moveItem(at: moved, to: results)
             let outcome = try await classicphotos(

@@ -22,6 +22,9 @@ public struct JobInfo: Sendable, Hashable {
     public let endedAt: Date?
     /// Why the last attempt failed, or why the job was cancelled.
     public let error: String?
+    /// The machine of the worker that has claimed the job; nil if none has. A worker has claimed a
+    /// few more jobs than it runs. If it has died, the job keeps the machine until its lease ends.
+    public let host: String?
     private let version: Int
     private let argumentData: Data?
 
@@ -36,6 +39,7 @@ public struct JobInfo: Sendable, Hashable {
 
     init(_ job: StoredJob) {
         (id, name, state, attempt, error) = (job.id, job.name, job.state, job.attempt, job.error)
+        host = job.state == .running ? job.host : nil
         (version, argumentData) = (job.version, job.arguments)
         priority = Operations.Operation.QueuePriority(rawValue: job.priority) ?? .normal
         enqueuedAt = Date(milliseconds: job.enqueuedAt)

@@ -34,14 +34,15 @@ struct PostgresStoreTests {
                 "sudo apt install postgresql"))
         let role = try PostgresCluster.url("postgres").replacing("tests@", with: "nobody_here@")
         #expect(await refusal(role).contains("sudo -u postgres createuser"))
-        #expect(await refusal(try PostgresCluster.url("no_such_database")).contains("createdb -O"))
+        #expect(await refusal(try PostgresCluster.url("no_such_database")).hasSuffix(
+                "\n    sudo -u postgres createdb -O \"$USER\" no_such_database\nThen try again"))
     }
 
     /// Messages of libpq that need another kind of server.
     @Test(arguments: [
         ("server does not support SSL, but SSL was required", "sslmode"),
         ("FATAL: password authentication failed for user \"u\"", "~/.pgpass"),
-        ("connection to server at \"h\" failed: Connection refused", "systemctl start"),
+        ("connection to server at \"h\" failed: Connection refused", "service postgresql start\nThen"),
     ])
     func messagesOfTheServerNameARemedy(_ message: String, _ remedy: String) throws {
         let target = try PostgresTarget("postgres://u:pa55word@h/photos")

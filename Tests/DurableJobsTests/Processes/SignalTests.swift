@@ -50,6 +50,7 @@ struct SignalTests {
             }
             let info = try #require(try await queue.info(handle.id))
             #expect(info.state == .available && info.attempt == 1 && info.error == nil)
+            #expect(info.host == nil)
             await queue.close()
         }
     }
@@ -62,7 +63,8 @@ struct SignalTests {
             await #expect(processExitsWith: .signal(SIGTERM)) { [path = path as String] in
                 try await Signalled.runWorker(path, grace: .seconds(3600))
             }
-            #expect(try await queue.info(handle.id)?.state == .running)
+            let info = try #require(try await queue.info(handle.id))
+            #expect(info.state == .running && info.host == Machine.host)
             await queue.close()
         }
     }
