@@ -64,7 +64,7 @@ struct SignalTests {
                 try await Signalled.runWorker(path, grace: .seconds(3600))
             }
             let info = try #require(try await queue.info(handle.id))
-            #expect(info.state == .running && info.host == Machine.host)
+            #expect(info.state == .running && info.host?.isEmpty == false)
             await queue.close()
         }
     }
