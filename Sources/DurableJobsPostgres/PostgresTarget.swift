@@ -157,6 +157,10 @@ struct PostgresTarget: Sendable {
             """
         ),
         (
+            "Peer authentication failed",
+            " Without a host, the role in the URL must be the name of your user, or left out"
+        ),
+        (
             "password authentication failed",
             " Write the password to ~/.pgpass, which other users cannot read"
         ),

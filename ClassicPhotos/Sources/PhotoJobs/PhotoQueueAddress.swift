@@ -1,5 +1,6 @@
 public import DurableJobs
 import DurableJobsPostgres
+import FoundationEssentials
 import PhotoPipeline
 
 // PhotoJobs: photos of a batch as durable jobs, which several processes and machines share.
@@ -14,6 +15,8 @@ public struct PhotoQueueAddress: Sendable, CustomStringConvertible {
     }
 
     private let storage: JobStorage
+    /// The path of the file, if it is one.
+    private let file: String?
 
     /// The place for people, without passwords.
     public var description: String { storage.description }
@@ -27,7 +30,7 @@ public struct PhotoQueueAddress: Sendable, CustomStringConvertible {
         let rest = text.dropFirst(scheme.count)
         switch scheme {
         case "postgres" where rest.hasPrefix("://"), "postgresql" where rest.hasPrefix("://"):
-            storage = .postgres(text)
+            (storage, file) = (.postgres(text), nil)
         case "file" where rest.hasPrefix(":"):
             let path = rest.hasPrefix("://") ? rest.dropFirst(3) : rest.dropFirst()
             guard let path = String(validating: percentDecoded(path), as: UTF8.self), !path.isEmpty
@@ -35,7 +38,7 @@ public struct PhotoQueueAddress: Sendable, CustomStringConvertible {
                 throw Problem(
                     description: "The queue's URL names no file, as in file:///jobs.sqlite.")
             }
-            storage = .file(path)
+            (storage, file) = (.file(path), path)
         case _ where rest.hasPrefix("://"):
             // The text may contain a password.
             throw Problem(
@@ -47,14 +50,18 @@ public struct PhotoQueueAddress: Sendable, CustomStringConvertible {
                     description: "The queue must be postgres://host/database, or the path of a "
                         + "SQLite file.")
             }
-            storage = .file(text)
+            (storage, file) = (.file(text), text)
         }
     }
 
     /// Opens the queue; makes its file or its tables if they do not exist.
     ///
+    /// - Parameter makesFile: whether a file that does not exist is made.
     /// - Throws: ``Problem`` if it cannot be used.
-    public func open() async throws(Problem) -> JobQueue {
+    public func open(makingFile makesFile: Bool = true) async throws(Problem) -> JobQueue {
+        if !makesFile, let file, !FileManager.default.fileExists(atPath: file) {
+            throw Problem(description: "There is no queue \(file). \"process --queue\" makes it.")
+        }
         do {
             return try await JobQueue("photos", in: storage)
         } catch {

@@ -36,7 +36,7 @@ struct JobsOptions: ParsableArguments {
     ) async throws {
         let address = try queueing.requiredAddress(parent)
         try await stopping {
-            let jobs = try await address.open()
+            let jobs = try await address.open(makingFile: false)
             do {
                 try await body(jobs, address)
             } catch let error as JobError {

@@ -338,7 +338,7 @@ struct QueueTests {
                     try PostgresCluster.url("postgres").replacing("tests@", with: "nobody_here@"),
                     "createuser"
                 ),
-                ("/nowhere/at/all/jobs.sqlite", "/nowhere/at/all/jobs.sqlite cannot be used: "),
+                ("/nowhere/jobs.sqlite", "There is no queue /nowhere/jobs.sqlite. "),
                 (file.path, "cannot be used: "),
             ]
             for (queue, message) in cases {
@@ -348,6 +348,8 @@ struct QueueTests {
                 #expect(outcome.errors.hasPrefix("Error: ") && !outcome.errors.contains("secret"))
                 #expect(outcome.output == "")
             }
+            let outcome = try await classicphotos("work", "--queue", "/nowhere/jobs.sqlite")
+            #expect(outcome.errors.contains("its folder must exist"), "\(outcome.errors)")
         }
     }
 
@@ -358,7 +360,10 @@ struct QueueTests {
                 program, arguments: ["jobs"],
                 environment: .inherit.updating(["CLASSICPHOTOS_QUEUE": queue]),
                 output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
-            #expect(result.standardOutput == "There are no jobs in \(queue).\n")
+            #expect(
+                result.standardError
+                    == "Error: There is no queue \(queue). \"process --queue\" makes it.\n")
+            #expect(!FileManager.default.fileExists(atPath: queue))
         }
     }
 }

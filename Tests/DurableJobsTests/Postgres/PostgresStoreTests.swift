@@ -42,6 +42,7 @@ struct PostgresStoreTests {
     @Test(arguments: [
         ("server does not support SSL, but SSL was required", "sslmode"),
         ("FATAL: password authentication failed for user \"u\"", "~/.pgpass"),
+        ("FATAL:  Peer authentication failed for user \"u\"", "left out"),
         ("connection to server at \"h\" failed: Connection refused", "service postgresql start\nThen"),
     ])
     func messagesOfTheServerNameARemedy(_ message: String, _ remedy: String) throws {
