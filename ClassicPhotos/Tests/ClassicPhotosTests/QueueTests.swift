@@ -247,8 +247,6 @@ struct QueueTests {
             func jobs(_ arguments: String...) async throws -> Outcome {
                 try await classicphotos(arguments: ["jobs", "--queue", queue] + arguments)
             }
-            let empty = try await jobs()
-            #expect(empty.output == "There are no jobs in \(queue).\n")
             try makePictures(2, in: source)
             let page = source.appendingPathComponent("page.jpg")
             try Data("<html>".utf8).write(to: page)
@@ -283,6 +281,7 @@ struct QueueTests {
             #expect(try await jobs("prune").output == "Deleted 0 jobs from \(queue).\n")
             #expect(
                 try await jobs("prune", "--days", "0").output == "Deleted 3 jobs from \(queue).\n")
+            #expect(try await jobs().output == "There are no jobs in \(queue).\n")
             #expect(try await jobs("cancel", "--all").output.hasPrefix("There are no unfinished"))
         }
     }

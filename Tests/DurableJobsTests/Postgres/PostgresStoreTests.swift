@@ -34,8 +34,9 @@ struct PostgresStoreTests {
                 "sudo apt install postgresql"))
         let role = try PostgresCluster.url("postgres").replacing("tests@", with: "nobody_here@")
         #expect(await refusal(role).contains("sudo -u postgres createuser"))
-        #expect(await refusal(try PostgresCluster.url("no_such_database")).hasSuffix(
-                "\n    sudo -u postgres createdb -O \"$USER\" no_such_database\nThen try again"))
+        let database = await refusal(try PostgresCluster.url("no_such_database"))
+        let command = "\n    sudo -u postgres createdb -O \"$USER\" no_such_database\n"
+        #expect(database.hasSuffix(command + "Then try again"))
     }
 
     /// Messages of libpq that need another kind of server.
@@ -43,7 +44,7 @@ struct PostgresStoreTests {
         ("server does not support SSL, but SSL was required", "sslmode"),
         ("FATAL: password authentication failed for user \"u\"", "~/.pgpass"),
         ("FATAL:  Peer authentication failed for user \"u\"", "left out"),
-        ("connection to server at \"h\" failed: Connection refused", "service postgresql start\nThen"),
+        ("connection to server at \"h\" failed: Connection refused", "postgresql start\nThen"),
     ])
     func messagesOfTheServerNameARemedy(_ message: String, _ remedy: String) throws {
         let target = try PostgresTarget("postgres://u:pa55word@h/photos")
