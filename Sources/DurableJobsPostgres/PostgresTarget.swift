@@ -98,8 +98,8 @@ struct PostgresTarget: Sendable {
 
     // MARK: Messages
 
-    /// Returns the message of libpq without the password, and with the commands that help, each on a
-    /// line of its own, so that they can be copied. A full stop may follow the text.
+    /// Returns the message of libpq without the password, and with the commands that help. Each
+    /// command is on a line of its own, so that it can be copied. A full stop may follow the text.
     func explain(_ message: String) -> String {
         let lines = message.split(whereSeparator: \.isNewline).map {
             $0.drop(while: \.isWhitespace)
