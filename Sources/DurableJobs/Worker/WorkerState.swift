@@ -192,7 +192,7 @@ struct WorkerState: Sendable {
     /// Files have their final names.
     mutating func filesPublished(_ jobs: Set<JobID>, now: Duration) {
         guard !jobs.isEmpty else { return }
-        mustReport(by: now + Self.groupTimes.upperBound)
+        scheduleReport(by: now + Self.groupTimes.upperBound)
         published += jobs
     }
 
@@ -242,7 +242,7 @@ struct WorkerState: Sendable {
     ) -> Bool {
         let limits = Self.groupTimes
         let duration = record.begunAt.map { now - $0 } ?? .zero
-        let isEarlier = mustReport(
+        let isEarlier = scheduleReport(
             by: now + min(max(duration, limits.lowerBound), limits.upperBound))
         ended.append(Ended(record: record, verdict: verdict))
         return isEarlier || running.isEmpty || ended.count == Self.groupLimit
@@ -252,7 +252,7 @@ struct WorkerState: Sendable {
     /// Notes the time of a report that is about to be added; returns whether it is earlier than
     /// that of all others.
     @discardableResult
-    private mutating func mustReport(by time: Duration) -> Bool {
+    private mutating func scheduleReport(by time: Duration) -> Bool {
         guard (ended.isEmpty && published.isEmpty) || time < reportTime else { return false }
         reportTime = time
         return true
