@@ -34,8 +34,8 @@ extension JobContext {
     public func requireRoomForAttachment() throws {
         guard attachments.isReached else { return }
         throw PostponedAttempt(
-            "The queue '\(queue.name)' has attachments of \(attachments.limit) bytes or more, which "
-                + "is the limit. Start a program that fetches and removes them.",
+            "The queue '\(queue.name)' has attachments of \(attachments.limit) bytes or more, "
+                + "which is the limit. Start a program that fetches and removes them.",
             for: .seconds(5))
     }
 }

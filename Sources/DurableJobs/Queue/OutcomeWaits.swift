@@ -4,9 +4,9 @@ import Operations
 
 /// The tasks of one process that wait for the ends of jobs.
 ///
-/// A worker of this process resumes those whose jobs it has committed. For the others, one loop
-/// asks the store about all of their jobs together: after a change of the store, and otherwise at
-/// growing intervals up to a quarter of a second.
+/// When a worker of this process has committed a job, it resumes the tasks that wait for the job.
+/// For all other jobs, one loop asks the store: about all of them together, after each change of
+/// the store, and otherwise at growing intervals up to a quarter of a second.
 ///
 /// No end is missed. A task is registered before the loop asks again, and the loop asks at least
 /// once after each registration. So it finds what was committed before the registration, and what
@@ -67,11 +67,10 @@ final class OutcomeWaits: Sendable {
     /// Resumes the waits for jobs that a worker of this process has committed, and whose files have
     /// their final names.
     func completed(_ results: [JobID: Data]) {
-        for (id, result) in results {
-            let outcome = JobOutcome(
-                id: id, state: .completed, result: result, error: nil, isUnpublished: false)
-            for waiter in take(id) { waiter.resume(returning: outcome) }
+        let outcomes = results.map { id, result in
+            JobOutcome(id: id, state: .completed, result: result, error: nil, isUnpublished: false)
         }
+        resume(outcomes, unknown: [])
     }
 
     private func poll() async {
@@ -89,7 +88,7 @@ final class OutcomeWaits: Sendable {
             do {
                 let (ended, unknown) = try await store.outcomes(of: ids)
                 try await sweep(ended)
-                let isProgress = resume(ended, unknown)
+                let isProgress = resume(ended, unknown: unknown)
                 pause = isProgress ? .milliseconds(5) : min(pause * 2, Self.longestPause)
             } catch JobError.closed {
                 fail(JobError.closed)
@@ -104,7 +103,11 @@ final class OutcomeWaits: Sendable {
         }
     }
 
-    private func resume(_ ended: [JobOutcome], _ unknown: [JobID]) -> Bool {
+    /// Resumes the waits for published ends, and for jobs that the store does not know.
+    ///
+    /// - Returns: whether there was any such job.
+    @discardableResult
+    private func resume(_ ended: [JobOutcome], unknown: [JobID]) -> Bool {
         var isProgress = false
         for outcome in ended where !outcome.isUnpublished {
             for waiter in take(outcome.id) { waiter.resume(returning: outcome) }

@@ -20,9 +20,11 @@ private struct Signalled: Job {
     func perform(in context: JobContext) async throws -> NoOutput {
         for _ in 0..<count {
             kill(getpid(), SIGTERM)
-            // Signals of one kind that are pending together are one signal.
+            // The system makes one signal of two that are pending together. Nothing tells a job
+            // that its worker has received the first one, so time has to pass.
             try? await Task.sleep(for: .milliseconds(200))
         }
+        // The worker cancels this sleep, or ends the process.
         try await Task.sleep(for: .seconds(3600))
         return NoOutput()
     }

@@ -49,7 +49,8 @@ struct SlowWord: Job {
         return nil
     }
 
-    /// Takes time in which a fault can strike; there is no event to wait for.
+    /// Takes a random time, during which a fault can strike. The time itself is what the test is
+    /// about: there is no event to wait for.
     private func pause(_ run: RunLog.Run, until isDone: () -> Bool) async throws {
         let end = ContinuousClock.now + .milliseconds(Int.random(in: 0...longestWait))
         while ContinuousClock.now < end || !isDone() {
