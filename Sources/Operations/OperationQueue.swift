@@ -72,14 +72,37 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         QueueRegistry.insert(opaque)
     }
 
-    /// Makes a queue whose operations run in tasks that inherit from the task which made `tasks`.
-    init(tasks: any QueueTasks, companion: (any QueueCompanion)? = nil) {
-        state.initialize(to: QueueState())
-        settings = Locked(Settings())
-        self.companion = companion
-        self.tasks = tasks
-        driver = nil
+    private init(
+        _ state: consuming QueueState, _ settings: Settings, driver: (any QueueDriver)? = nil,
+        companion: (any QueueCompanion)? = nil, tasks: (any QueueTasks)? = nil
+    ) {
+        runsOnWorkers.store(state.executor.isSame(as: .workers), ordering: .relaxed)
+        ownQualityRank.store(state.qualityRank, ordering: .relaxed)
+        self.state.initialize(to: state)
+        self.settings = Locked(settings)
+        (self.driver, self.companion, self.tasks) = (driver, companion, tasks)
         QueueRegistry.insert(opaque)
+    }
+
+    /// Makes a queue whose operations run in tasks that inherit from the task which made `tasks`.
+    convenience init(tasks: any QueueTasks, companion: (any QueueCompanion)? = nil) {
+        self.init(QueueState(), Settings(), companion: companion, tasks: tasks)
+    }
+
+    /// Makes the main queue.
+    private convenience init(
+        executor: QueueExecutor, name: String, qualityOfService: QualityOfService, width: Int
+    ) {
+        var state = QueueState(executor: executor, width: width)
+        state.qualityRank = qualityOfService.rank
+        self.init(state, Settings(name: name))
+    }
+
+    /// Makes a queue whose operations a driver runs in place of the workers.
+    package convenience init(driver: any QueueDriver, name: String, time: TimeSource) {
+        var state = QueueState(executor: .driver)
+        state.clock = { Int64(clamping: time.now().wholeNanoseconds) }
+        self.init(state, Settings(name: name, time: time), driver: driver)
     }
 
     deinit {
@@ -87,29 +110,6 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         observers.load(ordering: .acquiring)?.release()
         state.deinitialize(count: 1)
         state.deallocate()
-    }
-
-    /// Makes the main queue.
-    init(executor: QueueExecutor, name: String, qualityOfService: QualityOfService, width: Int) {
-        state.initialize(to: QueueState(executor: executor, width: width))
-        state.pointee.qualityRank = qualityOfService.rank
-        runsOnWorkers.store(false, ordering: .relaxed)
-        ownQualityRank.store(qualityOfService.rank, ordering: .relaxed)
-        settings = Locked(Settings(name: name))
-        driver = nil
-        (companion, tasks) = (nil, nil)
-        QueueRegistry.insert(opaque)
-    }
-
-    /// Makes a queue whose operations a driver runs in place of the workers.
-    package init(driver: any QueueDriver, name: String, time: TimeSource) {
-        state.initialize(to: QueueState(executor: .driver))
-        runsOnWorkers.store(false, ordering: .relaxed)
-        settings = Locked(Settings(name: name, time: time))
-        self.driver = driver
-        (companion, tasks) = (nil, nil)
-        clock = { Int64(clamping: time.now().wholeNanoseconds) }
-        QueueRegistry.insert(opaque)
     }
 
     /// The queue that runs its operations one by one on the main thread.

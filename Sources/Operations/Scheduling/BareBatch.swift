@@ -8,6 +8,10 @@ struct BareBlock: Sendable {
 
     @inline(__always)
     init(_ body: consuming @escaping @Sendable () -> Void) { self.body = body }
+
+    /// Not inlined: inside its caller, the call would retain and release the closure.
+    @inline(never)
+    func run() { body() }
 }
 
 /// Bare blocks that a worker has claimed from a queue and runs one after the other. See

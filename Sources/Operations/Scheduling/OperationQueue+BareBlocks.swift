@@ -53,7 +53,7 @@ extension OperationQueue: BareBlockQueue {
             context.bareRank = batch.rank
             while let slot = takeNext(from: batch) {
                 let block = slot.move()
-                block.body()
+                block.run()
                 if batch.ended() { finishOperation(of: batch, context) }
                 // Here the block is released, outside of all locks.
                 extendLifetime(block)

@@ -53,20 +53,8 @@ extension OperationQueue {
     ) throws(OperationMisuse) {
         guard !isMain else { return }
         if driver != nil { throw .underlyingQueueOfDriven(label) }
-        if let queue, queue.isMain { throw .underlyingMainQueue(of: label) }
+        if let queue, MainThread.isServed(by: queue) { throw .underlyingMainQueue(of: label) }
         let executor = queue.map { QueueExecutor.dispatch($0) } ?? .workers
         guard setExecutor(executor) else { throw .underlyingQueueChange(of: label) }
     }
-}
-
-extension DispatchQueue {
-    private static let mainKey: DispatchSpecificKey<Bool> = {
-        let key = DispatchSpecificKey<Bool>()
-        DispatchQueue.main.setSpecific(key: key, value: true)
-        return key
-    }()
-
-    /// Whether the queue is the main queue. Except on Apple's systems, each use of
-    /// `DispatchQueue.main` makes another object, so the objects' identity cannot tell.
-    fileprivate var isMain: Bool { getSpecific(key: Self.mainKey) == true }
 }

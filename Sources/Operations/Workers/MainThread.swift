@@ -16,6 +16,10 @@ enum MainThread {
         DispatchQueue.main.async(execute: work)
     }
 
+    /// Whether `queue` is the main queue. Except on Apple's systems, each use of
+    /// `DispatchQueue.main` makes another object, so the objects' identity cannot tell.
+    static func isServed(by queue: DispatchQueue) -> Bool { queue.getSpecific(key: mark) == true }
+
     /// Whether the calling thread occupies the main queue.
     static var isCurrent: Bool {
         isFirstThread || DispatchQueue.getSpecific(key: mark) == true

@@ -12,7 +12,7 @@ final class WorkerPool: @unchecked Sendable {
     private static let idleSeconds = 5
     private static let watchNanoseconds: UInt64 = 5_000_000
     private static let idleWatchNanoseconds: UInt64 = 100_000_000
-    private static let quietNanoseconds: UInt64 = 1_500
+    private static let quietNanoseconds: UInt64 = 4_000
     private static let searchNanoseconds: UInt64 = 12_000
 
     private let lock = SpinLock()
@@ -181,8 +181,10 @@ final class WorkerPool: @unchecked Sendable {
     /// Polls for work, for about as long as falling asleep and being woken takes.
     private func search() {
         let start = monotonicNanoseconds()
-        // Leave a thread that adds operations one after the other alone for a moment: taking a few
-        // operations at a time is cheaper for both threads than taking each one separately.
+        // Leave threads that add operations one after the other alone for a moment: taking some
+        // operations at a time is cheaper for all threads than taking each one separately. A thread
+        // that waits for each operation before it adds the next one needs longer than this moment
+        // to wake up, so the pause does not delay it.
         var now = start
         while now < start + Self.quietNanoseconds { now = monotonicNanoseconds() }
         while now < start + Self.searchNanoseconds {
