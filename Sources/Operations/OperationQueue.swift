@@ -89,15 +89,6 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         self.init(QueueState(), Settings(), companion: companion, tasks: tasks)
     }
 
-    /// Makes the main queue.
-    private convenience init(
-        executor: QueueExecutor, name: String, qualityOfService: QualityOfService, width: Int
-    ) {
-        var state = QueueState(executor: executor, width: width)
-        state.qualityRank = qualityOfService.rank
-        self.init(state, Settings(name: name))
-    }
-
     /// Makes a queue whose operations a driver runs in place of the workers.
     package convenience init(driver: any QueueDriver, name: String, time: TimeSource) {
         var state = QueueState(executor: .driver)
@@ -117,9 +108,11 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// For that, the main thread must serve the main dispatch queue: with `dispatchMain()`, a run
     /// loop, or an `async` main function. The width, suspension, name and quality of service of the
     /// queue are fixed; setting them has no effect.
-    public static let main = OperationQueue(
-        executor: .mainThread, name: "NSOperationQueue Main Queue",
-        qualityOfService: .userInteractive, width: 1)
+    public static let main: OperationQueue = {
+        var state = QueueState(executor: .mainThread, width: 1)
+        state.qualityRank = QualityOfService.userInteractive.rank
+        return OperationQueue(state, Settings(name: "NSOperationQueue Main Queue"))
+    }()
 
     /// The queue of the operation that the caller runs in.
     ///
