@@ -49,7 +49,7 @@ build: install-run
 # The tests of the libraries run twice: optimised, and not optimised with thread sanitizer. Durable
 # jobs are left out of the second run: their tests have leases of a second, and check processes.
 test: install-test lint model-check app-tests fuzz docs consumer release-tests snippets \
-	thread-sanitizer
+	thread-sanitizer instructions
 	@echo "Everything passed."
 
 # The quick check for work on Operations: needs no other package. LAYER is a name from the list of
@@ -161,7 +161,7 @@ jobs-pictures: install-test build
 
 # Counts the instructions and allocations of one operation; fails if they exceed
 # Benchmarks/thresholds.txt. Takes about a minute, and as long again if the library has changed.
-instructions:
+instructions: install-test
 	@Scripts/install-packages valgrind
 	Benchmarks/instructions --check
 
