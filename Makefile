@@ -160,7 +160,7 @@ jobs-pictures: install-test build
 	Scripts/jobs-pictures "$(PICTURES)"
 
 # Counts the instructions and allocations of one operation; fails if they exceed
-# Benchmarks/thresholds.txt. Takes about a minute, and as long again if the library has changed.
+# Benchmarks/thresholds.txt. Takes about a minute with the build.
 instructions: install-test
 	@Scripts/install-packages valgrind
 	Benchmarks/instructions --check
