@@ -72,6 +72,8 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         QueueRegistry.insert(opaque)
     }
 
+    /// Makes a queue of any kind. `init()` cannot call this: subclasses call `init()`, so it must be
+    /// a designated initializer itself.
     private init(
         _ state: consuming QueueState, _ settings: Settings, driver: (any QueueDriver)? = nil,
         companion: (any QueueCompanion)? = nil, tasks: (any QueueTasks)? = nil
@@ -92,7 +94,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// Makes a queue whose operations a driver runs in place of the workers.
     package convenience init(driver: any QueueDriver, name: String, time: TimeSource) {
         var state = QueueState(executor: .driver)
-        state.clock = { Int64(clamping: time.now().wholeNanoseconds) }
+        state.clock = time.nanoseconds
         self.init(state, Settings(name: name, time: time), driver: driver)
     }
 
@@ -296,7 +298,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         get { settings.withLock { $0.time } }
         set {
             settings.withLock { $0.time = newValue }
-            clock = { Int64(clamping: newValue.now().wholeNanoseconds) }
+            clock = newValue.nanoseconds
         }
     }
 

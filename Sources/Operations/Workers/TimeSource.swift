@@ -7,6 +7,11 @@ package struct TimeSource: Sendable {
     package let now: @Sendable () -> Duration
     private let scheduler: Scheduler
 
+    /// `now` in nanoseconds, as queues use it.
+    var nanoseconds: @Sendable () -> Int64 {
+        { [now] in Int64(clamping: now().wholeNanoseconds) }
+    }
+
     /// Schedules a call of an action after a duration. The text is a display name for the action.
     /// Cancelling the returned object before the call begins prevents the call.
     package typealias Scheduler =
