@@ -72,8 +72,8 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         QueueRegistry.insert(opaque)
     }
 
-    /// Makes a queue of any kind. `init()` cannot call this: subclasses call `init()`, so it must be
-    /// a designated initializer itself.
+    /// Makes a queue of any kind. `init()` cannot call this: subclasses call `init()`, so it must
+    /// be a designated initializer itself.
     private init(
         _ state: consuming QueueState, _ settings: Settings, driver: (any QueueDriver)? = nil,
         companion: (any QueueCompanion)? = nil, tasks: (any QueueTasks)? = nil
