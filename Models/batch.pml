@@ -80,11 +80,12 @@ proctype Worker(byte me) {
     bool hasSlot;
 
     do
-    :: lock(queueLocked);
-        /* One hold of the lock: retire the batch, return the width slot, claim the next batch. */
-        atomic {
-            if
-            :: hasBatch[me] ->
+    :: true ->
+        /* One hold of the lock: retire the batch, and return the width slot. */
+        if
+        :: hasBatch[me] ->
+            lock(queueLocked);
+            atomic {
                 hasBatch[me] = false;
 #ifdef BREAK_PUT_BACK           /* retires all entries, including operations that could not start */
                 for (i : 0 .. CAPACITY - 1) {
@@ -105,11 +106,17 @@ proctype Worker(byte me) {
                     :: else
                     fi
                 }
+                i = 0;
                 assert(hasSlot && slotsInUse > 0);
                 hasSlot = false;
-                slotsInUse--
-            :: else
-            fi;
+                slotsInUse--;
+                unlock(queueLocked)
+            }
+        :: else
+        fi;
+        /* Another hold of the lock: claim the next batch. */
+        lock(queueLocked);
+        atomic {
             e = 0;
             for (i : 0 .. OPERATIONS - 1) {
                 if

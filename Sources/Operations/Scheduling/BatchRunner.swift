@@ -4,15 +4,13 @@ import Synchronization
 ///
 /// Unchecked: `queue` is guarded by `lock`; everything else is constant.
 final class BatchRunner: WorkerRunner, @unchecked Sendable {
-    /// Two batches, used in turn: the worker claims the next batch before it releases the
-    /// operations of the last one.
-    private let batches: (Batch, Batch)
+    private let batch: Batch
     private let bare = BareBatch()
     private let lock = SpinLock()
     /// The queue whose batches the worker is running.
     private var queue: OperationQueue?
 
-    init() { batches = (Batch(bare: bare), Batch(bare: bare)) }
+    init() { batch = Batch(bare: bare) }
 
     /// Returns the runner of a worker. Called on the worker's thread.
     static func of(_ worker: Worker) -> BatchRunner {
@@ -21,7 +19,6 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
     }
 
     func run(_ queue: OperationQueue, offered urgency: Urgency, context: ThreadContext) {
-        var (batch, next) = batches
         var work = queue.claim(batch, offered: urgency)
         guard work.isBatch else { return run(work, of: queue) }
         lock.withLock { self.queue = queue }
@@ -32,9 +29,7 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
                 if batch.progress != nil { WorkerPool.shared.watchBatches() }
                 queue.run(batch, context: context)
                 let end = monotonicNanoseconds()
-                work = queue.exchange(
-                    batch, for: next, offered: urgency, nanoseconds: end - start)
-                swap(&batch, &next)
+                work = queue.exchange(batch, offered: urgency, nanoseconds: end - start)
                 start = end
             } else {
                 work = runBlocks(of: queue, before: batch, urgency, context, since: &start)
@@ -78,8 +73,7 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
     }
 
     private func reclaimRest(in queue: OperationQueue) {
-        queue.reclaimRest(of: batches.0)
-        queue.reclaimRest(of: batches.1)
+        queue.reclaimRest(of: batch)
         queue.reclaimRest(of: bare)
     }
 
@@ -97,7 +91,7 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
 
     var position: Int? {
         guard lock.withLock({ queue != nil }) else { return nil }
-        return batches.0.progress ?? batches.1.progress.map { -$0 - 1 } ?? bare.progress
+        return batch.progress ?? bare.progress
     }
 }
 

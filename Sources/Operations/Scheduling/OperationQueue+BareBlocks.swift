@@ -90,11 +90,8 @@ extension OperationQueue: BareBlockQueue {
     func exchange(
         _ batch: BareBatch, for next: Batch, offered urgency: Urgency, nanoseconds: UInt64
     ) -> QueueState.Work {
-        let (departure, work) = claimNext(next, offered: urgency) {
-            $0.retire(batch, nanoseconds: nanoseconds)
-        }
-        complete(departure)
-        return work
+        complete(event { $0.retire(batch, nanoseconds: nanoseconds) })
+        return claimNext(next, offered: urgency)
     }
 
     func reclaimRest(of batch: BareBatch) { eventOffering { $0.reclaimRest(of: batch) } }

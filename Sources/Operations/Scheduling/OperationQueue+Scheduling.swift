@@ -304,31 +304,27 @@ extension OperationQueue {
         return batch.takeNext()
     }
 
-    /// Retires the batch that a worker has run, and claims the worker's next work.
+    /// Retires the batch that a worker has run, and claims the worker's next work with it.
+    ///
+    /// The queue is not offered to another worker in between, because this one is about to come. If
+    /// the release of an operation blocks this worker, `reclaimRest` offers the queue.
     ///
     /// - Parameter urgency: the urgency of the reference with which the worker came.
     func exchange(
-        _ batch: Batch, for next: Batch, offered urgency: Urgency, nanoseconds: UInt64
+        _ batch: Batch, offered urgency: Urgency, nanoseconds: UInt64
     ) -> QueueState.Work {
-        let (departure, work) = claimNext(next, offered: urgency) {
-            $0.retire(batch, nanoseconds: nanoseconds)
-        }
+        let departure = event { $0.retire(batch, nanoseconds: nanoseconds) }
         release(batch)
         complete(departure)
-        return work
+        return claimNext(batch, offered: urgency)
     }
 
     @inline(__always)
-    func claimNext(
-        _ next: Batch, offered urgency: Urgency,
-        after retire: (inout QueueState) -> QueueState.Departure
-    ) -> (QueueState.Departure, QueueState.Work) {
+    func claimNext(_ batch: Batch, offered urgency: Urgency) -> QueueState.Work {
         let pool = WorkerPool.shared
         let pending = pool.pendingCount
-        return eventOffering { state in
-            let departure = retire(&state)
-            let work = state.claimNext(next, offered: urgency, cores: pool.cores, pending: pending)
-            return (departure, work)
+        return eventOffering {
+            $0.claimNext(batch, offered: urgency, cores: pool.cores, pending: pending)
         }
     }
 
