@@ -3,12 +3,13 @@
  *
  * Two workers claim from one queue of width two, in batches of up to three operations. Of five
  * operations, 0, 1 and 2 are ready at the beginning. Operation 0 makes 3 ready, and 3 makes 4
- * ready: a chain, which the worker appends to its batch or puts into the ready queue. The monitor
- * thread reclaims the rest of either batch, once or twice. Chosen by macros, to keep the searches
- * small:
+ * ready: a chain, which the worker appends to its batch, keeps until the end of its batch, or puts
+ * into the ready queue. The monitor thread reclaims the rest of either batch, once or twice. Chosen
+ * by macros, to keep the searches small:
  *   LATER   operation 1 gets a dependency before its turn; the dependency finishes later, and
  *           queues the operation anew
  *   RECALL  a better operation becomes ready, so a worker returns the rest of its own batch
+ *   KEEP    operation 1 makes 4 ready instead of 3, so a batch can keep two successors
  *
  * The queue's lock is a variable and not an atomic block, because much happens without it.
  *
@@ -49,6 +50,7 @@ byte  slotsInUse;
 /* Of each worker: the cursor, which is one atomic, and the entries */
 byte  next[2], end[2];
 byte  entries[6];               /* three for each worker */
+byte  kept[6], keptCount[2];    /* successors that became ready; three for each worker */
 bool  hasBatch[2];              /* guarded by the queue's lock: the batch is registered */
 bool  isRecalled;
 
@@ -56,9 +58,14 @@ bool  isRecalled;
 byte  runs[OPERATIONS];
 
 #define entry(w, i)   entries[(w) * CAPACITY + (i)]
+#define keptOne(w, i) kept[(w) * CAPACITY + (i)]
 #define lock(bit)     atomic { !bit -> bit = true }
 #define unlock(bit)   bit = false
+#ifdef KEEP
+#define successor(o)  (o == 0 -> 3 : (o == 1 -> 4 : NONE))
+#else
 #define successor(o)  (o == 0 -> 3 : (o == 3 -> 4 : NONE))
+#endif
 #define allFinished   (phase[0] == finished && phase[1] == finished && phase[2] == finished \
                        && phase[3] == finished && phase[4] == finished)
 #define ringIsEmpty   (!inRing[0] && !inRing[1] && !inRing[2] && !inRing[3] && !inRing[4])
@@ -107,6 +114,14 @@ proctype Worker(byte me) {
                     fi
                 }
                 i = 0;
+#ifndef BREAK_KEPT              /* the successors are not taken */
+                do
+                :: i < keptCount[me] -> putBack(keptOne(me, i)); keptOne(me, i) = 0; i++
+                :: else -> break
+                od;
+                i = 0;
+                keptCount[me] = 0;
+#endif
                 assert(hasSlot && slotsInUse > 0);
                 hasSlot = false;
                 slotsInUse--;
@@ -170,6 +185,12 @@ proctype Worker(byte me) {
                     :: end[me] > next[me] -> end[me] = next[me]
                     :: else
                     fi;
+                    do
+                    :: i < keptCount[me] -> putBack(keptOne(me, i)); keptOne(me, i) = 0; i++
+                    :: else -> break
+                    od;
+                    i = 0;
+                    keptCount[me] = 0;
                     unlock(queueLocked)
                 }
             :: else
@@ -221,7 +242,7 @@ proctype Worker(byte me) {
                     atomic { next[me] = 0; end[me] = 1 }
                     break
 #else
-                :: end[me] < CAPACITY ->
+                :: end[me] < CAPACITY && keptCount[me] == 0 ->
                     e = end[me];
                     entry(me, e) = o;
                     /* a compare-and-swap, which fails if the monitor thread has moved `end` */
@@ -236,6 +257,16 @@ proctype Worker(byte me) {
                     lock(queueLocked);
                     atomic { putBack(o); unlock(queueLocked) }
                     break
+                :: keptCount[me] < CAPACITY ->      /* keep the successor */
+                    e = keptCount[me];
+                    keptOne(me, e) = o;
+                    /* a compare-and-swap, which fails if the monitor thread has taken them */
+                    atomic {
+                        if
+                        :: keptCount[me] == e -> keptCount[me]++; e = 0; break
+                        :: else -> e = 0
+                        fi
+                    }
                 od
             :: else
             fi;
@@ -286,6 +317,37 @@ active proctype Monitor() {
                 copy[i] = entry(w, i);
 #endif
                 atomic { putBack(copy[i]); i++ }
+            :: else -> break
+            od;
+            do                  /* the successors that the owner has kept */
+            :: keptCount[w] > 0 ->
+                e = keptCount[w];
+                i = 0;
+                do
+                :: i < e -> copy[i] = keptOne(w, i); i++
+                :: else -> break
+                od;
+                atomic {        /* a compare-and-swap */
+                    if
+                    :: keptCount[w] == e ->
+                        keptCount[w] = 0;
+#ifndef BREAK_KEPT_COPY         /* for fewer states; the real entries stay */
+                        keptOne(w, 0) = 0;
+                        keptOne(w, 1) = 0;
+                        keptOne(w, 2) = 0
+#endif
+                    :: else -> e = 0
+                    fi
+                }
+                i = 0;
+                do
+                :: i < e ->
+#ifdef BREAK_KEPT_COPY
+                    copy[i] = keptOne(w, i);
+#endif
+                    atomic { putBack(copy[i]); i++ }
+                :: else -> break
+                od
             :: else -> break
             od;
             unlock(queueLocked)

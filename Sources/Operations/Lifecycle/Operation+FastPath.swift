@@ -135,11 +135,19 @@ extension Operation {
         if state.has(.locked) {
             var others = ReferenceList<Operation>()
             var forgotten = ReferenceList<Operation>()
+            var isKept = false
             let deferred = releaseSuccessors { dependent in
-                if next == nil { next = dependent } else { others.append(dependent) }
+                if queue.keeps(dependent, in: batch) {
+                    isKept = true
+                } else if next == nil {
+                    next = dependent
+                } else {
+                    others.append(dependent)
+                }
             }
             forgetOldDependencies(&forgotten)
             lifecycle.unlock()
+            if isKept { WorkerPool.shared.watchBatches() }
             // User code that is notified here may wait for the operation that would follow.
             if let only = next,
                 deferred != nil || !others.isEmpty || !queue.continues(batch, with: only)
@@ -161,6 +169,26 @@ extension Operation {
 }
 
 extension OperationQueue {
+    /// Has the batch keep an operation that just became ready, until a thread takes the queue's lock
+    /// for the batch anyway. Returns whether it did.
+    ///
+    /// Other workers that look for work meanwhile have other operations to claim (the queue has
+    /// competing work), and the operation outranks nothing in the batch.
+    @inline(__always)
+    fileprivate func keeps(_ operation: Unmanaged<Operation>, in batch: Batch) -> Bool {
+        guard batch.holdsSlot, hasCompetingWork.load(ordering: .relaxed),
+            recallEpoch.load(ordering: .relaxed) == batch.recallEpoch,
+            instrumentation.load(ordering: .relaxed) == 0, !QualityOfServiceUse.isOn
+        else { return false }
+        let isOurs = operation._withUnsafeGuaranteedRef { operation in
+            let state = operation.status
+            return state.has(.fastPath) && !state.has(.rescheduled)
+                && state.lane <= batch.lowestLane
+                && operation.ownQueue().toOpaque() == Unmanaged.passUnretained(self).toOpaque()
+        }
+        return isOurs && batch.keepSuccessor(operation)
+    }
+
     /// Appends an operation that just became ready to the batch, where it follows at once, if
     /// nothing else comes before it. Returns whether it did.
     @inline(__always)

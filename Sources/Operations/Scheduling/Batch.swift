@@ -19,6 +19,12 @@ final class ClaimedBatch<Reference>: @unchecked Sendable {
     let bare: BareBatch?
     /// The time at which the owner began to run the batch.
     let start = Atomic<UInt64>(0)
+    /// Operations that became ready at the end of operations of the batch, in that order. The owner
+    /// adds to them; a thread that holds the queue's lock takes all.
+    private let successors = UnsafeMutablePointer<Reference>.allocate(capacity: capacity)
+    private let successorCount = Atomic<Int>(0)
+    /// The lowest lane of the claimed operations.
+    private(set) var lowestLane = 0
     /// The queue's `recallEpoch` at the time of the claim.
     private(set) var recallEpoch: UInt32 = 0
     /// Whether the batch uses one slot of the queue's width. Guarded by the queue's lock.
@@ -40,7 +46,10 @@ final class ClaimedBatch<Reference>: @unchecked Sendable {
 
     init(bare: BareBatch? = nil) { self.bare = bare }
 
-    deinit { entries.deallocate() }
+    deinit {
+        entries.deallocate()
+        successors.deallocate()
+    }
 
     private struct Cursor {
         var next: Int
@@ -64,17 +73,19 @@ final class ClaimedBatch<Reference>: @unchecked Sendable {
 
     /// Fills the batch with newly claimed operations.
     ///
-    /// - Parameter fill: writes up to `capacity` operations and returns how many.
+    /// - Parameter fill: writes up to `capacity` operations, and returns how many and their lowest
+    ///   lane.
     func claimed(
         holdsSlot: Bool, recallEpoch: UInt32, urgency: Urgency = .usual,
-        fill: (UnsafeMutablePointer<Reference>) -> Int
+        fill: (UnsafeMutablePointer<Reference>) -> (count: Int, lowestLane: Int)
     ) {
         self.holdsSlot = holdsSlot
         self.recallEpoch = recallEpoch
         self.urgency = urgency
         (hasMisleadingTime, hasSuspended) = (false, false)
         lastEnd = 0
-        let count = fill(entries)
+        let count: Int
+        (count, lowestLane) = fill(entries)
         departedCount.store(0, ordering: .relaxed)
         cursor.store(Cursor(next: 0, end: count).word, ordering: .releasing)
     }
@@ -127,6 +138,23 @@ final class ClaimedBatch<Reference>: @unchecked Sendable {
         }
     }
 
+    /// Takes the successors that the owner has kept, and passes each to `body`.
+    func takeSuccessors(_ body: (Reference) -> Void) {
+        var count = successorCount.load(ordering: .acquiring)
+        while count > 0 {
+            let isTaken = withUnsafeTemporaryAllocation(of: Reference.self, capacity: count) { copy in
+                // Copied before they are won, because the owner may write there afterwards.
+                _ = copy.initialize(from: UnsafeBufferPointer(start: successors, count: count))
+                let (exchanged, original) = successorCount.compareExchange(
+                    expected: count, desired: 0, ordering: .acquiringAndReleasing)
+                if exchanged { copy.forEach(body) }
+                count = original
+                return exchanged
+            }
+            if isTaken { return }
+        }
+    }
+
     /// Empties the batch when it is over. Its operations are no longer accessed through it.
     func clear() {
         departedCount.store(0, ordering: .relaxed)
@@ -163,12 +191,14 @@ final class ClaimedBatch<Reference>: @unchecked Sendable {
 
     /// The owner's progress, which shows whether the owner moves. Nil if its speed does not matter:
     /// no operation waits behind the one that the owner runs or is about to run, and the batch
-    /// keeps no finished operation.
+    /// keeps no finished operation and no successor.
     var progress: Int? {
         let position = position
         let areFinishedRemoved =
             position.next - departedCount.load(ordering: .relaxed) <= Self.inUse
-        return max(position.next, 1) < position.end || !areFinishedRemoved ? position.next : nil
+        let isWaitedFor =
+            max(position.next, 1) < position.end || successorCount.load(ordering: .acquiring) > 0
+        return isWaitedFor || !areFinishedRemoved ? position.next : nil
     }
 
     // MARK: The owner
@@ -188,11 +218,26 @@ final class ClaimedBatch<Reference>: @unchecked Sendable {
         }
     }
 
+    /// Keeps an operation that has become ready. Returns false if there is no space for it.
+    @inline(__always)
+    func keepSuccessor(_ operation: Reference) -> Bool {
+        var count = successorCount.load(ordering: .acquiring)
+        while count < Self.capacity {
+            successors[count] = operation
+            let (exchanged, original) = successorCount.compareExchange(
+                expected: count, desired: count + 1, ordering: .acquiringAndReleasing)
+            if exchanged { return true }
+            count = original
+        }
+        return false
+    }
+
     /// Whether one more operation fits into the batch and would be the next one.
     var canContinue: Bool {
         @inline(__always) get {
             let position = position
             return position.next == position.end && position.end < Self.capacity
+                && successorCount.load(ordering: .relaxed) == 0
         }
     }
 

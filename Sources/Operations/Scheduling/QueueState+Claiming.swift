@@ -92,7 +92,7 @@ extension QueueState {
                     entries[count] = next
                     count += 1
                 }
-                return count
+                return (count, lowestLane: 0)
             }
             batches.append(batch)
             return .batch
@@ -147,7 +147,7 @@ extension QueueState {
                     }
                 }
                 if count > 1 { lowestBatchedLane = min(lowestBatchedLane, lowest) }
-                return count
+                return (count, lowest)
             }
             running += 1
             batches.append(batch)

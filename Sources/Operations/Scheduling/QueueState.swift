@@ -318,6 +318,7 @@ struct QueueState: ~Copyable {
             learn(batch.begunCount, nanoseconds: nanoseconds, suspends: batch.hasSuspended)
         }
         unregister(batch)
+        insertSuccessors(of: batch)
         return departure(leaving: taken.count)
     }
 
@@ -404,6 +405,13 @@ struct QueueState: ~Copyable {
         var rest: [Reference] = []
         batch.reclaimRest { rest.append($0) }
         for operation in rest { operation._withUnsafeGuaranteedRef { reinsertReady($0) } }
+        insertSuccessors(of: batch)
+    }
+
+    /// Puts the operations that became ready during the batch into their ready lists.
+    @inline(__always)
+    private mutating func insertSuccessors(of batch: Batch) {
+        batch.takeSuccessors { $0._withUnsafeGuaranteedRef { insertReady($0) } }
     }
 
     /// Puts an operation that was claimed and has not begun back into its ready list. If the
