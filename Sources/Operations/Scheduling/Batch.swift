@@ -142,7 +142,8 @@ final class ClaimedBatch<Reference>: @unchecked Sendable {
     func takeSuccessors(_ body: (Reference) -> Void) {
         var count = successorCount.load(ordering: .acquiring)
         while count > 0 {
-            let isTaken = withUnsafeTemporaryAllocation(of: Reference.self, capacity: count) { copy in
+            let isTaken = withUnsafeTemporaryAllocation(of: Reference.self, capacity: count) {
+                copy in
                 // Copied before they are won, because the owner may write there afterwards.
                 _ = copy.initialize(from: UnsafeBufferPointer(start: successors, count: count))
                 let (exchanged, original) = successorCount.compareExchange(
