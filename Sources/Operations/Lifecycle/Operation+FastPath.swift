@@ -169,8 +169,8 @@ extension Operation {
 }
 
 extension OperationQueue {
-    /// Has the batch keep an operation that just became ready, until a thread takes the queue's lock
-    /// for the batch anyway. Returns whether it did.
+    /// Has the batch keep an operation that just became ready, until a thread takes the queue's
+    /// lock for the batch anyway. Returns whether it did.
     ///
     /// Other workers that look for work meanwhile have other operations to claim (the queue has
     /// competing work), and the operation outranks nothing in the batch.

@@ -8,8 +8,8 @@ extension OperationQueue {
     /// The number of unfinished blocks for which no operation was made.
     fileprivate var bareCount: Int { snapshot { $0.bare.unfinishedCount } }
 
-    /// Has workers claim many blocks at once.
-    fileprivate func claimsBatches() { event { $0.typicalNanoseconds = 1 } }
+    /// Has workers claim many blocks or operations at once.
+    func claimsBatches() { event { $0.typicalNanoseconds = 1 } }
 }
 
 private final class Record: Sendable {

@@ -246,7 +246,7 @@ struct SchedulerPartsTests {
                 for (index, operation) in operations.enumerated() {
                     entries[index] = .passUnretained(operation)
                 }
-                return operations.count
+                return (operations.count, lowestLane: 0)
             }
             let counts = Recorder<Int>()
             await withTaskGroup(of: Void.self) { group in

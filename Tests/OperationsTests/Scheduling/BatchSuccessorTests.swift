@@ -1,0 +1,100 @@
+import OperationsTestKit
+import OperationsTestSupport
+import Testing
+
+@testable import Operations
+
+/// Operations that become ready while a worker runs a batch, and that the batch keeps; see
+/// QueuesAndBatches.md.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct BatchSuccessorTests {
+    @Test func eachKeptSuccessorIsTakenOnce() async {
+        let batch = Batch()
+        let operation = Operation()
+        let successor = Unmanaged.passUnretained(operation)
+        let (taken, refused) = (Tally(), Tally())
+        let isOver = Tally()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for _ in 0..<100_000 where !batch.keepSuccessor(successor) { refused.increment() }
+                isOver.increment()
+            }
+            group.addTask {
+                while isOver.value == 0 { batch.takeSuccessors { _ in taken.increment() } }
+            }
+        }
+        batch.takeSuccessors { _ in taken.increment() }
+        #expect(taken.value + refused.value == 100_000)
+    }
+
+    @Test(arguments: [false, true])
+    func keptSuccessorsBecomeReadyWithTheirBatch(isReclaimed: Bool) {
+        var state = QueueState()
+        let queue = OperationQueue()
+        let (first, successor) = (BlockOperation {}, BlockOperation {})
+        successor.addDependency(first)
+        for operation in [first, successor] { _ = state.add(operation, to: queue) }
+        let batch = Batch()
+        guard case .batch = state.executorRequestedWork(batch, cores: 1), batch.takeNext() != nil
+        else {
+            Issue.record("nothing was claimed")
+            return
+        }
+        _ = first.exchange { $0.finished() }
+        _ = successor.exchange { $0.dependencyFinished() }
+        let isKept = batch.keepSuccessor(.passUnretained(successor))
+        // The monitor thread watches the batch, although nothing else waits in it.
+        #expect(isKept && batch.progress == 1 && !batch.canContinue)
+        #expect(state.readyCount == 0)
+        if isReclaimed {
+            _ = state.reclaimRest(of: batch)
+            #expect(state.readyCount == 1)
+        }
+        _ = state.retire(batch, nanoseconds: 1)
+        #expect(state.readyCount == 1 && batch.canContinue)
+        guard case .batch = state.executorRequestedWork(batch, cores: 1) else {
+            Issue.record("the successor was not claimed")
+            return
+        }
+        #expect(batch.takeNext()?.toOpaque() == successor.opaque)
+        _ = successor.exchange { $0.finished() }
+        _ = state.retire(batch, nanoseconds: 1)
+        // Releases the references that the ring held.
+        for operation in [first, successor] { Unmanaged.passUnretained(operation).release() }
+    }
+
+    /// The second operation of a batch waits for the successor of the first one, in a way that the
+    /// library does not know of.
+    @Test func noSuccessorWaitsBehindABlockedOperation() async {
+        let (queue, gate, runs) = (OperationQueue(), Signal(), Tally())
+        queue.claimsBatches()
+        queue.isSuspended = true
+        let first = BlockOperation {}
+        let successor = BlockOperation { runs.increment() }
+        successor.addDependency(first)
+        let others = (0..<200).map { _ in BlockOperation {} }
+        queue.addOperations(
+            [first, BlockOperation { gate.wait() }] + others + [successor],
+            waitUntilFinished: false)
+        queue.isSuspended = false
+        #expect(await comesTrue { runs.value == 1 })
+        gate.send()
+        await queue.drain()
+    }
+
+    @Test func successorOfHigherPriorityGoesBeforeTheRestOfABatch() async {
+        let (queue, order) = (OperationQueue(), Recorder<Int>())
+        queue.maxConcurrentOperationCount = 1
+        queue.claimsBatches()
+        queue.isSuspended = true
+        let first = BlockOperation {}
+        let successor = BlockOperation { order.record(-1) }
+        successor.queuePriority = .high
+        successor.addDependency(first)
+        let others = (0..<100).map { index in BlockOperation { order.record(index) } }
+        queue.addOperations([first] + others + [successor], waitUntilFinished: false)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(order.events == [-1] + Array(0..<100))
+    }
+}
