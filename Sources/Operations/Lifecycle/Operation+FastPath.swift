@@ -66,20 +66,10 @@ extension Operation {
 
     @inline(__always)
     private func runBodyHere(_ state: LifecycleState, _ instrumentation: Instrumentation) {
-        if let observer = instrumentation.kinds == 0 ? nil : operationObserver {
-            observer.perform { runWork(state, instrumentation) }
-        } else {
-            runWork(state, instrumentation)
-        }
-    }
-
-    @inline(__always)
-    private func runWork(_ state: LifecycleState, _ instrumentation: Instrumentation) {
-        if state.has(.needsSetup) || instrumentation.contains(.progress) {
-            runMain()
-        } else {
-            runBlock()
-        }
+        let needsSetup = state.has(.needsSetup) || instrumentation.contains(.progress)
+        func run() { if needsSetup { runMain() } else { runBlock() } }
+        guard instrumentation.kinds != 0, let operationObserver else { return run() }
+        operationObserver.perform(run)
     }
 
     /// Records that a cancelled operation ends without its body, and releases the body. The worker

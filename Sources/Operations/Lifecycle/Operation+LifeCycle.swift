@@ -56,7 +56,7 @@ extension Operation {
 
     /// Reconsiders a `queued` operation to which a dependency was added.
     func reconsiderReady() {
-        retainedQueue()?.reconsiderReady(self)
+        retainedQueue()?.event { $0.reconsiderReady(self) }
         // An override of `isReady` that does not call `super` may still return true.
         if !status.has(.fastPath) { transition { $0.readinessAnnounced() } }
     }

@@ -47,7 +47,7 @@ extension Operation {
         if actions.contains(.enqueue) { enqueueReady() }
         if actions.contains(.checkReadiness) { checkReadiness() }
         if actions.contains(.reconsiderReady) { reconsiderReady() }
-        if actions.contains(.moveToCancelled) { retainedQueue()?.moveCancelled(self) }
+        if actions.contains(.moveToCancelled) { retainedQueue()?.eventOffering { $0.cancel(self) } }
         if change.after.has(.observed) { notifyObservers() }
         if actions.contains(.callCancelHandlers) { callCancelHandlers() }
     }

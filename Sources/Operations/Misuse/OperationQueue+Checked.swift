@@ -32,8 +32,7 @@ extension OperationQueue {
     /// they are added here. If one of them cannot be reserved, none is.
     func reserve(_ operations: [Operation]) throws(OperationMisuse) {
         for operation in operations where !operation.status.has(.fastPath) {
-            try checkForeignState(of: operation)
-            try operation.companion?.checkAddition(of: operation)
+            try checkAddition(of: operation)
         }
         for (index, operation) in operations.enumerated()
         where operation.exchange({ $0.reserved() }) == nil {

@@ -20,7 +20,7 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
 
     func run(_ queue: OperationQueue, offered urgency: Urgency, context: ThreadContext) {
         var work = queue.claim(batch, offered: urgency)
-        guard work.isBatch else { return run(work, of: queue) }
+        guard work.isBatch else { return queue.run(work) }
         lock.withLock { self.queue = queue }
         var start = monotonicNanoseconds()
         while work.isBatch {
@@ -36,7 +36,7 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
             }
         }
         lock.withLock { self.queue = nil }
-        run(work, of: queue)
+        queue.run(work)
     }
 
     /// Runs the batch of bare blocks and claims the next work.
@@ -54,14 +54,6 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
         let end = monotonicNanoseconds()
         defer { start = end }
         return queue.exchange(bare, for: next, offered: urgency, nanoseconds: end - start)
-    }
-
-    private func run(_ work: QueueState.Work, of queue: OperationQueue) {
-        switch work {
-        case .none, .batch, .bareBlocks: break
-        case .single(let operation): operation.takeRetainedValue().runClaimed(in: queue)
-        case .refused(let operation): operation.takeRetainedValue().notifyObservers()
-        }
     }
 
     // MARK: For other threads

@@ -69,8 +69,7 @@ extension OperationQueue {
     @inline(__always)
     private func insert(_ operation: consuming Operation) throws(OperationMisuse) {
         if !operation.status.has(.fastPath) {
-            try checkForeignState(of: operation)
-            try operation.companion?.checkAddition(of: operation)
+            try checkAddition(of: operation)
         }
         if isObserved { tracing.recordAddition(of: operation) }
         let reference = Unmanaged.passRetained(consume operation)
@@ -117,10 +116,7 @@ extension OperationQueue {
         where !reference._withUnsafeGuaranteedRef({ $0.status.has(.fastPath) }) {
             let operation = reference.takeUnretainedValue()
             if !reserved {
-                do {
-                    try checkForeignState(of: operation)
-                    try operation.companion?.checkAddition(of: operation)
-                } catch { misuse(error) }
+                do { try checkAddition(of: operation) } catch { misuse(error) }
             }
             others.append(operation)
         }
@@ -155,10 +151,12 @@ extension OperationQueue {
 
     private static let additionsAtOnce = 256
 
-    /// Checks that an operation whose class keeps its own state was not started by hand.
-    func checkForeignState(of operation: Operation) throws(OperationMisuse) {
+    /// Checks that an operation whose class keeps its own state was not started by hand, and asks
+    /// the operation's companion.
+    func checkAddition(of operation: Operation) throws(OperationMisuse) {
         if operation.isExecuting { throw .adding(executing: operation) }
         if operation.isFinished { throw .adding(finished: operation) }
+        try operation.companion?.checkAddition(of: operation)
     }
 
     /// Returns why an operation cannot be added, after its lifecycle state has refused the
@@ -188,14 +186,6 @@ extension OperationQueue {
                 operation._withUnsafeGuaranteedRef { state.insertReady($0) }
             }
         })
-    }
-
-    func reconsiderReady(_ operation: Operation) {
-        event { $0.reconsiderReady(operation) }
-    }
-
-    func moveCancelled(_ operation: Operation) {
-        eventOffering({ $0.cancel(operation) })
     }
 
     /// Cancels the operations that cannot have overridden `cancel()`. Returns the others, which can
@@ -265,19 +255,24 @@ extension OperationQueue {
     /// worker.
     func runNext(on executor: QueueExecutor, offered urgency: Urgency = .usual) {
         let batch = Batch()
-        switch claim(batch, for: executor, offered: urgency) {
-        case .none, .bareBlocks: break
+        let work = claim(batch, for: executor, offered: urgency)
+        guard case .batch = work else { return run(work) }
+        let start = monotonicNanoseconds()
+        batch.start.store(start, ordering: .relaxed)
+        run(batch, context: .current)
+        let departure = eventOffering {
+            $0.retire(batch, nanoseconds: monotonicNanoseconds() - start)
+        }
+        release(batch)
+        complete(departure)
+    }
+
+    /// Runs an operation that was claimed by itself.
+    func run(_ work: QueueState.Work) {
+        switch work {
+        case .none, .batch, .bareBlocks: break
         case .single(let operation): operation.takeRetainedValue().runClaimed(in: self)
         case .refused(let operation): operation.takeRetainedValue().notifyObservers()
-        case .batch:
-            let start = monotonicNanoseconds()
-            batch.start.store(start, ordering: .relaxed)
-            run(batch, context: .current)
-            let departure = eventOffering {
-                $0.retire(batch, nanoseconds: monotonicNanoseconds() - start)
-            }
-            release(batch)
-            complete(departure)
         }
     }
 
@@ -351,13 +346,9 @@ extension OperationQueue {
         eventOffering({ $0.detachCurrent(from: batch, keepingRest: keepingRest) })
     }
 
-    func putBackLast(_ batch: Batch) {
-        eventOffering({ $0.putBackLast(batch) })
-    }
+    func putBackLast(_ batch: Batch) { eventOffering({ $0.putBackLast(batch) }) }
 
-    func returnSlot() {
-        eventOffering({ $0.slotReturned() })
-    }
+    func returnSlot() { eventOffering({ $0.slotReturned() }) }
 
     /// Removes a finished operation that is in no batch.
     func leave(_ operation: Operation, releasesSlot: Bool) {
