@@ -73,7 +73,7 @@ struct BatchSuccessorTests {
         let successor = BlockOperation { runs.increment() }
         successor.addDependency(first)
         let others = (0..<200).map { _ in BlockOperation {} }
-        queue.addOperations(
+        await queue.addOperations(
             [first, BlockOperation { gate.wait() }] + others + [successor],
             waitUntilFinished: false)
         queue.isSuspended = false
@@ -92,7 +92,7 @@ struct BatchSuccessorTests {
         successor.queuePriority = .high
         successor.addDependency(first)
         let others = (0..<100).map { index in BlockOperation { order.record(index) } }
-        queue.addOperations([first] + others + [successor], waitUntilFinished: false)
+        await queue.addOperations([first] + others + [successor], waitUntilFinished: false)
         queue.isSuspended = false
         await queue.drain()
         #expect(order.events == [-1] + Array(0..<100))
