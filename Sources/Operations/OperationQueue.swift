@@ -31,8 +31,9 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     // the fields outside. On one cache line, each side would wait for the other to get the memory
     // from another processor.
     private let gapBeforeSigns = CacheLine()
-    /// The epoch of `state`, for workers that read it without the lock.
-    let recallEpoch = Atomic<UInt32>(0)
+    /// What workers read of `state` without the lock: the recall epoch and, in the lowest bit,
+    /// whether there is competing work.
+    let signs = Atomic<UInt64>(0)
     /// Whether the library's workers run the queue, and not a dispatch queue or a driver.
     let runsOnWorkers = Atomic<Bool>(true)
     /// The work to be done around each operation, as the raw value of an `Instrumentation`. Usually
@@ -43,8 +44,6 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     private let gapBehindSigns = CacheLine()
 
     let lock = SpinLock()
-    /// The flag of `state`, for workers that read it without the lock.
-    let hasCompetingWork = Atomic<Bool>(false)
 
     struct Settings {
         var name: String?

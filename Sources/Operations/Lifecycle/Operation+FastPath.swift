@@ -94,9 +94,7 @@ extension Operation {
     /// Ends the operation, whose body has returned. Returns the operation that follows at once.
     @inline(__always)
     final func endOnFastPath(_ batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
-        if queue.recallEpoch.load(ordering: .relaxed) != batch.recallEpoch,
-            let single = queue.detachLast(from: batch)
-        {
+        if queue.recallEpoch != batch.recallEpoch, let single = queue.detachLast(from: batch) {
             single.takeRetainedValue().finish()
             return nil
         }
@@ -166,8 +164,7 @@ extension OperationQueue {
     /// competing work), and the operation outranks nothing in the batch.
     @inline(__always)
     fileprivate func keeps(_ operation: Unmanaged<Operation>, in batch: Batch) -> Bool {
-        guard batch.holdsSlot, hasCompetingWork.load(ordering: .relaxed),
-            recallEpoch.load(ordering: .relaxed) == batch.recallEpoch,
+        guard batch.holdsSlot, hasCompetingWork, recallEpoch == batch.recallEpoch,
             instrumentation.load(ordering: .relaxed) == 0, !QualityOfServiceUse.isOn
         else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef { operation in
@@ -183,8 +180,8 @@ extension OperationQueue {
     /// nothing else comes before it. Returns whether it did.
     @inline(__always)
     fileprivate func continues(_ batch: Batch, with operation: Unmanaged<Operation>) -> Bool {
-        guard batch.holdsSlot, batch.canContinue, !hasCompetingWork.load(ordering: .relaxed),
-            recallEpoch.load(ordering: .relaxed) == batch.recallEpoch
+        guard batch.holdsSlot, batch.canContinue, !hasCompetingWork,
+            recallEpoch == batch.recallEpoch
         else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef { operation in
             let state = operation.status

@@ -64,7 +64,7 @@ extension OperationQueue: BareBlockQueue {
 
     @inline(__always)
     private func takeNext(from batch: BareBatch) -> UnsafeMutablePointer<BareBlock>? {
-        if recallEpoch.load(ordering: .relaxed) != batch.recallEpoch { reclaimRest(of: batch) }
+        if recallEpoch != batch.recallEpoch { reclaimRest(of: batch) }
         return batch.beginNext()
     }
 

@@ -38,15 +38,19 @@ extension OperationQueue {
     /// Publishes the values that workers read, without the lock, before each operation.
     @inline(__always)
     private func publish() {
-        let (recallEpoch, hasCompetingWork) = (
-            state.pointee.recallEpoch, state.pointee.hasCompetingWork
-        )
-        if self.recallEpoch.load(ordering: .relaxed) != recallEpoch {
-            self.recallEpoch.store(recallEpoch, ordering: .relaxed)
+        let competing: UInt64 = state.pointee.hasCompetingWork ? 1 : 0
+        let signs = UInt64(state.pointee.recallEpoch) << 1 | competing
+        if self.signs.load(ordering: .relaxed) != signs {
+            self.signs.store(signs, ordering: .relaxed)
         }
-        if self.hasCompetingWork.load(ordering: .relaxed) != hasCompetingWork {
-            self.hasCompetingWork.store(hasCompetingWork, ordering: .relaxed)
-        }
+    }
+
+    var recallEpoch: UInt32 {
+        @inline(__always) get { UInt32(truncatingIfNeeded: signs.load(ordering: .relaxed) >> 1) }
+    }
+
+    var hasCompetingWork: Bool {
+        @inline(__always) get { signs.load(ordering: .relaxed) & 1 != 0 }
     }
 
     // MARK: Adding
@@ -194,7 +198,7 @@ extension OperationQueue {
         let (dropped, others) = eventOffering { state in
             // Until all operations are marked, no worker appends a dependent to its batch without
             // taking this lock.
-            hasCompetingWork.store(true, ordering: .relaxed)
+            signs.bitwiseOr(1, ordering: .relaxed)
             return (state.dropBlocks(), state.cancelAll())
         }
         if !dropped.isEmpty { releaseDropped(dropped) }
@@ -295,7 +299,7 @@ extension OperationQueue {
     /// the rest.
     @inline(__always)
     func takeNext(from batch: Batch) -> Unmanaged<Operation>? {
-        if recallEpoch.load(ordering: .relaxed) != batch.recallEpoch { reclaimRest(of: batch) }
+        if recallEpoch != batch.recallEpoch { reclaimRest(of: batch) }
         return batch.takeNext()
     }
 
