@@ -29,12 +29,12 @@ struct Runner {
         if workload.warmsUp {
             active = try active.filter { entrant, limited in
                 progress("\(workload.name): \(entrant.peer.title) warms up")
-                return try workload.measure(entrant, min(limited, 1_000)) != nil
+                // At full size: memory that a process has used before costs less. The C++ programs
+                // run twice for the same reason, and report the second run.
+                return try workload.measure(entrant, limited) != nil
             }
         }
-        // Large sizes average out, so few rounds are enough.
-        let isLarge = size > 200_000
-        let rounds = min(rounds, workload.maximumRounds, isLarge ? 2 : .max)
+        let rounds = min(rounds, workload.maximumRounds)
         for round in 0..<rounds {
             // Each round begins with a different peer.
             for offset in active.indices {
