@@ -88,7 +88,7 @@ proctype Worker(byte me) {
 
     do
     :: true ->
-        /* One hold of the lock: retire the batch, and return the width slot. */
+        /* One hold of the lock: retire the batch. */
         if
         :: hasBatch[me] ->
             lock(queueLocked);
@@ -122,16 +122,20 @@ proctype Worker(byte me) {
                 i = 0;
                 keptCount[me] = 0;
 #endif
-                assert(hasSlot && slotsInUse > 0);
-                hasSlot = false;
-                slotsInUse--;
                 unlock(queueLocked)
             }
         :: else
         fi;
-        /* Another hold of the lock: claim the next batch. */
+        /* Another hold of the lock: return the width slot, and claim the next batch. */
         lock(queueLocked);
         atomic {
+            if
+            :: hasSlot ->
+                assert(slotsInUse > 0);
+                hasSlot = false;
+                slotsInUse--
+            :: else
+            fi;
             e = 0;
             for (i : 0 .. OPERATIONS - 1) {
                 if

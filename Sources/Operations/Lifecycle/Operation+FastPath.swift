@@ -165,7 +165,8 @@ extension OperationQueue {
     @inline(__always)
     fileprivate func keeps(_ operation: Unmanaged<Operation>, in batch: Batch) -> Bool {
         guard batch.holdsSlot, hasCompetingWork, recallEpoch == batch.recallEpoch,
-            instrumentation.load(ordering: .relaxed) == 0, !QualityOfServiceUse.isOn
+            instrumentation.load(ordering: .relaxed) == 0, !QualityOfServiceUse.isOn,
+            runsOnWorkers.load(ordering: .relaxed)
         else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef { operation in
             let state = operation.status

@@ -303,16 +303,17 @@ extension OperationQueue {
         return batch.takeNext()
     }
 
-    /// Retires the batch that a worker has run, and claims the worker's next work with it.
-    ///
-    /// The queue is not offered to another worker in between, because this one is about to come. If
-    /// the release of an operation blocks this worker, `reclaimRest` offers the queue.
+    /// Retires the batch that a worker has run, and claims the worker's next work with it. The
+    /// worker keeps its slot in between: another worker is offered the queue if there is a further
+    /// slot.
     ///
     /// - Parameter urgency: the urgency of the reference with which the worker came.
     func exchange(
         _ batch: Batch, offered urgency: Urgency, nanoseconds: UInt64
     ) -> QueueState.Work {
-        let departure = event { $0.retire(batch, nanoseconds: nanoseconds) }
+        let departure = eventOffering {
+            $0.retire(batch, nanoseconds: nanoseconds, keepsSlot: true)
+        }
         release(batch)
         complete(departure)
         return claimNext(batch, offered: urgency)

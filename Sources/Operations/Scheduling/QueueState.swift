@@ -307,7 +307,10 @@ struct QueueState: ~Copyable {
 
     /// Retires a batch that the worker has run to its end. The operations that the batch ran leave
     /// the queue.
-    mutating func retire(_ batch: Batch, nanoseconds: UInt64) -> Departure {
+    ///
+    /// - Parameter keepsSlot: whether the batch keeps its slot for the worker's next claim.
+    mutating func retire(_ batch: Batch, nanoseconds: UInt64, keepsSlot: Bool = false) -> Departure
+    {
         let taken = batch.taken
         for operation in taken {
             operation._withUnsafeGuaranteedRef { operation in
@@ -318,6 +321,7 @@ struct QueueState: ~Copyable {
             learn(batch.begunCount, nanoseconds: nanoseconds, suspends: batch.hasSuspended)
         }
         unregister(batch)
+        if !keepsSlot, batch.handOverSlot() { running -= 1 }
         insertSuccessors(of: batch)
         return departure(leaving: taken.count)
     }
@@ -331,6 +335,7 @@ struct QueueState: ~Copyable {
     mutating func claimNext(
         _ next: Batch, offered urgency: Urgency, cores: Int, pending: Int
     ) -> Work {
+        if next.handOverSlot() { running -= 1 }
         // If the queue was given another executor before this, operations added since are for that
         // executor.
         guard executor.isSame(as: .workers) else { return .none }
@@ -340,7 +345,6 @@ struct QueueState: ~Copyable {
     }
 
     private mutating func unregister(_ batch: Batch) {
-        if batch.holdsSlot { running -= 1 }
         if let index = batches.firstIndex(where: { $0 === batch }) {
             batches.swapAt(index, batches.count - 1)
             batches.removeLast()
