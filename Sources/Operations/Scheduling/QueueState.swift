@@ -308,7 +308,7 @@ struct QueueState: ~Copyable {
     /// Retires a batch that the worker has run to its end. The operations that the batch ran leave
     /// the queue.
     ///
-    /// - Parameter keepsSlot: whether the batch keeps its slot for the worker's next claim.
+    /// - Parameter keepsSlot: whether the batch keeps its slot if another operation is ready.
     mutating func retire(_ batch: Batch, nanoseconds: UInt64, keepsSlot: Bool = false) -> Departure
     {
         let taken = batch.taken
@@ -321,8 +321,8 @@ struct QueueState: ~Copyable {
             learn(batch.begunCount, nanoseconds: nanoseconds, suspends: batch.hasSuspended)
         }
         unregister(batch)
-        if !keepsSlot, batch.handOverSlot() { running -= 1 }
         insertSuccessors(of: batch)
+        if !keepsSlot || readyCount == 0, batch.handOverSlot() { running -= 1 }
         return departure(leaving: taken.count)
     }
 
