@@ -27,40 +27,73 @@ struct BatchSuccessorTests {
         #expect(taken.value + refused.value == 100_000)
     }
 
-    @Test(arguments: [false, true])
-    func keptSuccessorsBecomeReadyWithTheirBatch(isReclaimed: Bool) {
+    /// Two operations in a queue: a batch has run the first one and keeps the second one.
+    private struct Kept: ~Copyable {
         var state = QueueState()
         let queue = OperationQueue()
-        let (first, successor) = (BlockOperation {}, BlockOperation {})
-        successor.addDependency(first)
-        for operation in [first, successor] { _ = state.add(operation, to: queue) }
         let batch = Batch()
-        guard case .batch = state.executorRequestedWork(batch, cores: 1), batch.takeNext() != nil
-        else {
-            Issue.record("nothing was claimed")
-            return
+        let (first, successor) = (BlockOperation {}, BlockOperation {})
+
+        init(width: Int = OperationQueue.defaultMaxConcurrentOperationCount) {
+            state.changed(.width(width))
+            successor.addDependency(first)
+            for operation in [first, successor] { _ = state.add(operation, to: queue) }
+            guard case .batch = state.executorRequestedWork(batch, cores: 1),
+                batch.takeNext() != nil
+            else {
+                Issue.record("nothing was claimed")
+                return
+            }
+            _ = first.exchange { $0.finished() }
+            _ = successor.exchange { $0.dependencyFinished() }
+            let isKept = batch.keepSuccessor(.passUnretained(successor))
+            // The monitor thread watches the batch, although nothing else waits in it.
+            #expect(isKept && batch.progress == 1 && !batch.canContinue)
+            #expect(state.readyCount == 0)
         }
-        _ = first.exchange { $0.finished() }
-        _ = successor.exchange { $0.dependencyFinished() }
-        let isKept = batch.keepSuccessor(.passUnretained(successor))
-        // The monitor thread watches the batch, although nothing else waits in it.
-        #expect(isKept && batch.progress == 1 && !batch.canContinue)
-        #expect(state.readyCount == 0)
+
+        /// Ends the claimed successor, and releases the references that the ring held.
+        mutating func end() {
+            #expect(batch.takeNext()?.toOpaque() == successor.opaque)
+            _ = successor.exchange { $0.finished() }
+            _ = state.retire(batch, nanoseconds: 1)
+            #expect(state.running == 0)
+            for operation in [first, successor] { Unmanaged.passUnretained(operation).release() }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func keptSuccessorsBecomeReadyWithTheirBatch(isReclaimed: Bool) {
+        var kept = Kept()
         if isReclaimed {
-            _ = state.reclaimRest(of: batch)
-            #expect(state.readyCount == 1)
+            _ = kept.state.reclaimRest(of: kept.batch)
+            #expect(kept.state.readyCount == 1)
         }
-        _ = state.retire(batch, nanoseconds: 1)
-        #expect(state.readyCount == 1 && batch.canContinue)
-        guard case .batch = state.executorRequestedWork(batch, cores: 1) else {
+        _ = kept.state.retire(kept.batch, nanoseconds: 1)
+        #expect(kept.state.readyCount == 1 && kept.state.running == 0 && kept.batch.canContinue)
+        guard case .batch = kept.state.executorRequestedWork(kept.batch, cores: 1) else {
             Issue.record("the successor was not claimed")
             return
         }
-        #expect(batch.takeNext()?.toOpaque() == successor.opaque)
-        _ = successor.exchange { $0.finished() }
-        _ = state.retire(batch, nanoseconds: 1)
-        // Releases the references that the ring held.
-        for operation in [first, successor] { Unmanaged.passUnretained(operation).release() }
+        kept.end()
+    }
+
+    /// The worker keeps its slot until it claims again. Meanwhile another worker may come, if there
+    /// is a slot for it.
+    @Test(arguments: [1, 2])
+    func keptSuccessorsAreOfferedWithTheRetirement(width: Int) {
+        var kept = Kept(width: width)
+        _ = kept.state.retire(kept.batch, nanoseconds: 1, keepsSlot: true)
+        let isOffered = kept.state.offer() != nil
+        #expect(isOffered == (width == 2) && kept.state.running == 1)
+        let work = kept.state.claimNext(
+            kept.batch, offered: .usual, cores: 1, pending: isOffered ? 1 : 0)
+        guard case .batch = work else {
+            Issue.record("the successor was not claimed")
+            return
+        }
+        #expect(kept.state.running == 1)
+        kept.end()
     }
 
     /// The second operation of a batch waits for the successor of the first one, in a way that the
