@@ -152,9 +152,7 @@ extension Operation {
             }
             // The dependent handles the failure.
             if hasConditions, edge.condition == .failure { observeFailure() }
-            if dependent._withUnsafeGuaranteedRef({ $0.dependencyGone(&deferred) }) {
-                ready(dependent)
-            }
+            if Self.dependencyGone(from: dependent, &deferred) { ready(dependent) }
         }
         return deferred
     }
@@ -198,34 +196,41 @@ extension Operation {
 
     /// Lowers the count of unfinished dependencies by one. Returns whether the caller has to make
     /// the operation ready. The lock of the finished dependency is held.
+    ///
+    /// The closure captures no reference: a build without optimisation would retain it, and its
+    /// release could be the last one, whose `deinit` waits for the lock that is held.
     @inline(__always)
-    private func dependencyGone(_ deferred: inout DeferredNotifications?) -> Bool {
+    private static func dependencyGone(
+        from dependent: Unmanaged<Operation>, _ deferred: inout DeferredNotifications?
+    ) -> Bool {
         // Only an operation on the fast path cannot be finished by another thread once it is ready.
         // Any other operation is retained before that. An operation that was never enqueued may be
         // about to go away, and is not touched after the exchange.
         var isRetained = false
-        let change = exchange { state in
-            if state.has(.observed) { deferNotification(&deferred) }
-            let actions = state.dependencyFinished()
-            if actions == .checkReadiness, !isRetained {
-                _ = Unmanaged.passUnretained(self).retain()
-                isRetained = true
+        let change = dependent._withUnsafeGuaranteedRef {
+            $0.exchange { state in
+                if state.has(.observed) { deferNotification(of: dependent, &deferred) }
+                let actions = state.dependencyFinished()
+                if actions == .checkReadiness, !isRetained {
+                    _ = dependent.retain()
+                    isRetained = true
+                }
+                return actions
             }
-            return actions
         }
-        guard let actions = change?.actions, !actions.isEmpty else {
-            if isRetained { Unmanaged.passUnretained(self).release() }
-            return false
-        }
-        return true
+        if let actions = change?.actions, !actions.isEmpty { return true }
+        if isRetained { dependent.release() }
+        return false
     }
 
     /// Has observers notified once the lock of the finished dependency is released.
     @inline(never)
-    private func deferNotification(_ deferred: inout DeferredNotifications?) {
+    private static func deferNotification(
+        of dependent: Unmanaged<Operation>, _ deferred: inout DeferredNotifications?
+    ) {
         let list = deferred ?? DeferredNotifications()
         deferred = list
-        list.recorders.append(recorder)
+        dependent._withUnsafeGuaranteedRef { list.recorders.append($0.recorder) }
     }
 
     /// Removes this operation, which has finished early or is being deinitialised, from the lists

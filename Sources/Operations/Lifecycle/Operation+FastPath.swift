@@ -158,10 +158,8 @@ extension Operation {
 
 extension OperationQueue {
     /// Has the batch keep an operation that just became ready, until a thread takes the queue's
-    /// lock for the batch anyway. Returns whether it did.
-    ///
-    /// Other workers that look for work meanwhile have other operations to claim (the queue has
-    /// competing work), and the operation outranks nothing in the batch.
+    /// lock for the batch anyway. Returns whether it did: if the operation outranks nothing in the
+    /// batch, and idle workers have other work to claim (competing work).
     @inline(__always)
     fileprivate func keeps(_ operation: Unmanaged<Operation>, in batch: Batch) -> Bool {
         guard batch.holdsSlot, hasCompetingWork, recallEpoch == batch.recallEpoch,

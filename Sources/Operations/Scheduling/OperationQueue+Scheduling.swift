@@ -45,13 +45,9 @@ extension OperationQueue {
         }
     }
 
-    var recallEpoch: UInt32 {
-        @inline(__always) get { UInt32(truncatingIfNeeded: signs.load(ordering: .relaxed) >> 1) }
-    }
+    var recallEpoch: UInt32 { UInt32(truncatingIfNeeded: signs.load(ordering: .relaxed) >> 1) }
 
-    var hasCompetingWork: Bool {
-        @inline(__always) get { signs.load(ordering: .relaxed) & 1 != 0 }
-    }
+    var hasCompetingWork: Bool { signs.load(ordering: .relaxed) & 1 != 0 }
 
     // MARK: Adding
 

@@ -230,4 +230,47 @@ struct ReleasingTests {
             #expect(gone.value == length)
         }
     }
+
+    private final class Dependents: Sendable {
+        let all = Locked<[Operation]>([])
+    }
+
+    /// A thread that ends an operation holds that operation's lock, which the `deinit` of a
+    /// dependent needs.
+    @Test("a dependent in no queue may be released while its dependency finishes")
+    func dependentIsReleasedWhileItsDependencyFinishes() async {
+        let queue = OperationQueue()
+        let dependents = Dependents()
+        let (isOver, other) = (Tally(), BlockOperation {})
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while isOver.value == 0 {
+                    // The operations are released without the lock.
+                    let released = dependents.all.withLock { dependents in
+                        defer { dependents = [] }
+                        return dependents
+                    }
+                    withExtendedLifetime(released) {}
+                }
+            }
+            group.addTask {
+                for _ in 0..<30_000 {
+                    let operation = BlockOperation {}
+                    dependents.all.withLock { dependents in
+                        for _ in 0..<4 {
+                            let dependent = BlockOperation {}
+                            // The second dependency stays unfinished.
+                            for dependency in [operation, other] {
+                                dependent.addDependency(dependency)
+                            }
+                            dependents.append(dependent)
+                        }
+                    }
+                    queue.addOperation(operation)
+                }
+                await queue.drain()
+                isOver.increment()
+            }
+        }
+    }
 }

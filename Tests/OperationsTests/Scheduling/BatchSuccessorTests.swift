@@ -32,7 +32,8 @@ struct BatchSuccessorTests {
         var state = QueueState()
         let queue = OperationQueue()
         let batch = Batch()
-        let (first, successor) = (BlockOperation {}, BlockOperation {})
+        let first = BlockOperation {}
+        let successor = BlockOperation {}
 
         init(width: Int = OperationQueue.defaultMaxConcurrentOperationCount) {
             state.changed(.width(width))
