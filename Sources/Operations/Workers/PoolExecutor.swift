@@ -54,12 +54,16 @@ package final class PoolExecutor: TaskExecutor {
         }
         let urgency = Urgency(job.priority)
         guard rule == .ofBody else { return WorkerPool.shared.submit(.job(job, self, urgency)) }
+        // The runtime does not retain the executor for this call. As soon as the job is among those
+        // that wait, a worker with an older work item may run it, and with it end the task, which
+        // releases the executor. So the reference of the work item is taken first.
+        let reference = Unmanaged.passRetained(self)
         // A child task may be more urgent than the body.
         let highest = waiting.withLock { waiting in
             waiting.jobs.append(job)
             return max(urgency, waiting.urgency)
         }
-        WorkerPool.shared.submit(.nextJob(self, highest))
+        WorkerPool.shared.submit(.nextJob(reference.takeRetainedValue(), highest))
     }
 
     // MARK: The body

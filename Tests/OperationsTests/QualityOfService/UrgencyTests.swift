@@ -1,3 +1,4 @@
+import Dispatch
 import OperationsTestKit
 import OperationsTestSupport
 import Synchronization
@@ -128,6 +129,31 @@ struct UrgencyTests {
             }
             #expect(done.wait())
             computing.end()
+        }
+    }
+
+    /// Jobs come from the threads of a callback. The last job of a body ends its task, which
+    /// releases the executor, while the thread that has passed on the job is still in the
+    /// executor's code.
+    @Test func executorOutlivesThePassingOnOfItsLastJob() async {
+        await #expect(processExitsWith: .success) {
+            let callbacks = DispatchQueue(label: "callbacks", attributes: .concurrent)
+            let request: @Sendable () async -> Void = {
+                await withCheckedContinuation { continuation in
+                    callbacks.async { continuation.resume() }
+                }
+            }
+            for _ in 0..<200 {
+                let queue = OperationQueue()
+                queue.qualityOfService = .background
+                for index in 0..<200 {
+                    queue.add(.qualityOfService(index % 10 == 9 ? .userInteractive : .utility)) {
+                        for _ in 0..<3 { await request() }
+                    }
+                }
+                queue.qualityOfService = .userInitiated
+                await queue.drain()
+            }
         }
     }
 
