@@ -73,7 +73,7 @@ lint:
 	Scripts/check-comments
 	Scripts/check-layers
 	Scripts/reading-list
-	Scripts/file-circles Sources/Operations 5000
+	Scripts/file-circles Sources/Operations
 	Scripts/file-circles Sources/OperationsInsight
 
 # Explores the scheduler's protocols completely; takes two minutes. Models of which nothing has

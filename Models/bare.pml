@@ -160,6 +160,21 @@ proctype Worker(byte me) {
                 removeEnded(me)
             :: else
             fi;
+            unlock()
+        }
+        atomic {                /* releases the closures of the batch, without the lock */
+            for (k : 0 .. CAPACITY - 1) {
+                if
+                :: k < ended[me] ->
+                    assert(!isRegistered[me]);
+                    isReleased[slot(me, k)] = true
+                :: else
+                fi
+            }
+            ended[me] = 0; begun[me] = 0; end[me] = 0; left[me] = 0; k = 0
+        }
+        lock();
+        atomic {
             o = NONE;
             n = 0;
             if
@@ -228,11 +243,10 @@ proctype Worker(byte me) {
                         ; unlock()
 #endif
                     }
-                    isReleased[o] = true;
                     ends[o]++;
                     lock();
                     atomic { ringCount--; running--; departure(1); unlock() }
-                :: else -> atomic { isReleased[o] = true; ends[o]++ }
+                :: else -> ends[o]++
                 fi
             od;
             isNamedNow = false

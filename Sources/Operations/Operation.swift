@@ -77,8 +77,11 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Called when the operation is cancelled before its body ran, just before it finishes.
     func willEndUnbegun() {}
 
-    /// Releases the body of an operation that never ran. The thread that ends the operation calls
-    /// this.
+    /// Whether ``releaseBody()`` has something to release.
+    var keepsBody: Bool { false }
+
+    /// Releases the body, and what the body has captured. Called once the operation has left its
+    /// queue, by a thread that is not inside the operation.
     func releaseBody() {}
 
     /// Performs the operation's work; override it. The default does nothing.

@@ -51,5 +51,8 @@ package final class BodyExecutor: DrivenBody {
     }
 
     /// Runs a piece of the body on the calling thread.
-    package func run(_ job: UnownedJob) { job.runSynchronously(on: asUnownedTaskExecutor()) }
+    package func run(_ job: UnownedJob) {
+        job.runSynchronously(on: asUnownedTaskExecutor())
+        ThreadContext.performEpilogue()
+    }
 }

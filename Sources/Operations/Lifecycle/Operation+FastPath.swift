@@ -72,11 +72,10 @@ extension Operation {
         operationObserver.perform(run)
     }
 
-    /// Records that a cancelled operation ends without its body, and releases the body. The worker
-    /// that claimed the operation is about to end it.
+    /// Records that a cancelled operation ends without its body. The worker that claimed the
+    /// operation is about to end it.
     final func leavesWithoutWork(_ queue: OperationQueue) {
         if queue.isObserved { queue.tracing.recordDropped(self) }
-        releaseBody()
     }
 
     /// Begins the operation and returns its state; nil if a dependency was added at the last
@@ -147,10 +146,7 @@ extension Operation {
             deferred?.send()
             ThreadContext.release(forgotten)
         }
-        if let completionBlock {
-            WorkerPool.shared.submit(
-                .block(keptDuring(completionBlock), max(urgency, .usual)))
-        }
+        if let completionBlock { submit(keptDuring(completionBlock), to: nil) }
         if next == nil { batch.lastEnd = 0 }
         return next
     }

@@ -232,7 +232,6 @@ extension Operation {
             guard let before = exchange(whileUnlocked: true, { $0.finished() })?.before else {
                 return
             }
-            if before.phase != .executing { releaseBody() }
             if before.unfinishedDependencies > 0 { detachFromDependencies() }
             let queue = before.isInQueue ? ownQueue() : queueReference.load(ordering: .acquiring)
             var driver: (any QueueDriver)?
@@ -264,6 +263,20 @@ extension Operation {
                 ThreadContext.release(forgotten)
             }
             if let completionBlock { submit(keptDuring(completionBlock), to: driver) }
+            if keepsBody { releaseBodyOutside() }
+        }
+    }
+
+    /// Releases the body, which may be user code, once this thread is outside of the operation. The
+    /// operation has left its queue.
+    private func releaseBodyOutside() {
+        let context = ThreadContext.current
+        if let worker = context.activeWorker {
+            worker.append { self.releaseBody() }
+        } else if ThreadContext.isInside(self) || TaskContext.operation === self {
+            context.epilogue.append { self.releaseBody() }
+        } else {
+            releaseBody()
         }
     }
 

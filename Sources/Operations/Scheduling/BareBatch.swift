@@ -22,14 +22,21 @@ struct BareBlock: Sendable {
 /// word, so each block goes to exactly one side.
 ///
 /// Unchecked: the owner alone moves blocks out of the slots before `begun`, and never writes there
-/// without the queue's lock. The slots from `begun` to `end` belong to the side that wins them.
+/// without the queue's lock. The slots from `begun` to `end` belong to the side that wins them. The
+/// owner puts the blocks that have ended into `past`, where nobody touches them before the cursor
+/// says so; then whoever has the queue's lock may take them, and the owner after the retirement.
 final class BareBatch: @unchecked Sendable {
     static var capacity: Int { 32 }
 
     private let slots = UnsafeMutablePointer<BareBlock>.allocate(capacity: capacity)
+    /// The blocks that have run, which are released once they have left the queue.
+    private let past = UnsafeMutablePointer<BareBlock>.allocate(capacity: capacity)
     private let cursor = Atomic<UInt64>(0)
     /// The time at which the owner began to run the batch.
     let start = Atomic<UInt64>(0)
+    /// The number of blocks that were moved out of `past`. Changed under the queue's lock while the
+    /// batch is registered there.
+    private let releasedCount = Atomic<Int>(0)
 
     // Guarded by the queue's lock. The owner also reads the rank and the epoch without it.
 
@@ -48,7 +55,10 @@ final class BareBatch: @unchecked Sendable {
     /// The operation that was made for the running block, retained for the owner.
     var operation: UnsafeMutableRawPointer?
 
-    deinit { slots.deallocate() }
+    deinit {
+        slots.deallocate()
+        past.deallocate()
+    }
 
     private struct Cursor {
         var word: UInt64
@@ -83,6 +93,7 @@ final class BareBatch: @unchecked Sendable {
     ) {
         (self.rank, self.recallEpoch) = (rank, recallEpoch)
         (holdsSlot, hasMisleadingTime, leftCount) = (true, false, 0)
+        releasedCount.store(0, ordering: .relaxed)
         isRegistered = true
         fill(slots)
         cursor.store(Cursor(ended: 0, begun: 0, end: count).word, ordering: .releasing)
@@ -106,11 +117,7 @@ final class BareBatch: @unchecked Sendable {
                 ).exchanged
             else { continue }
             hasMisleadingTime = true
-            let count = old.end - old.begun
-            let rest = [BareBlock](unsafeUninitializedCapacity: count) { buffer, initialized in
-                buffer.baseAddress?.moveInitialize(from: slots + old.begun, count: count)
-                initialized = count
-            }
+            let rest = moveOut(from: slots + old.begun, count: old.end - old.begun)
             // The owner has moved the running block out. The slot still has the bits of the block,
             // and the owner keeps the block alive until it has taken the queue's lock.
             let running = isNamedNow ? UnsafeRawPointer(slots + (old.begun - 1)) : nil
@@ -142,6 +149,24 @@ final class BareBatch: @unchecked Sendable {
         return count - leftCount
     }
 
+    /// Moves out the blocks that have ended, to be released without the lock.
+    func takePast() -> [BareBlock] {
+        let (first, last) = (releasedCount.load(ordering: .relaxed), position.ended)
+        releasedCount.store(last, ordering: .relaxed)
+        return moveOut(from: past + first, count: last - first)
+    }
+
+    private func moveOut(
+        from blocks: UnsafeMutablePointer<BareBlock>, count: Int
+    ) -> [BareBlock] {
+        // The call below would write to the empty array that all threads share.
+        if count == 0 { return [] }
+        return [BareBlock](unsafeUninitializedCapacity: count) { buffer, initialized in
+            buffer.baseAddress?.moveInitialize(from: blocks, count: count)
+            initialized = count
+        }
+    }
+
     func retired() { isRegistered = false }
 
     /// Hands the batch's slot over. Returns whether there was one.
@@ -151,10 +176,11 @@ final class BareBatch: @unchecked Sendable {
     }
 
     /// The owner's progress, which shows whether the owner moves. Nil if its speed does not matter,
-    /// because no block waits behind the running one.
+    /// because no block waits behind the running one, and none that has ended is kept.
     var progress: Int? {
         let position = position
-        return max(position.begun, 1) < position.end ? position.begun : nil
+        let keepsPast = position.ended > releasedCount.load(ordering: .relaxed)
+        return keepsPast || max(position.begun, 1) < position.end ? position.begun : nil
     }
 
     // MARK: The owner
@@ -173,11 +199,19 @@ final class BareBatch: @unchecked Sendable {
         }
     }
 
-    /// Ends the running block. Returns true if an operation was made for the block, which the owner
-    /// must finish.
+    /// Ends the running block and keeps it. Returns true if an operation was made for the block,
+    /// which the owner must finish.
     @inline(__always)
-    func ended() -> Bool {
+    func ended(_ block: consuming BareBlock, at slot: UnsafeMutablePointer<BareBlock>) -> Bool {
+        (past + (slot - slots)).initialize(to: block)
         let old = cursor.wrappingAdd(Cursor.oneEnded, ordering: .acquiringAndReleasing).oldValue
         return Cursor(old).isNamed
+    }
+
+    /// Releases the blocks that have run. The batch is retired.
+    func release() {
+        let (first, last) = (releasedCount.load(ordering: .relaxed), position.ended)
+        (past + first).deinitialize(count: last - first)
+        releasedCount.store(last, ordering: .relaxed)
     }
 }

@@ -6,16 +6,21 @@ import Synchronization
 final class BatchRunner: WorkerRunner, @unchecked Sendable {
     private let batch: Batch
     private let bare = BareBatch()
+    private let epilogue: Epilogue
     private let lock = SpinLock()
     /// The queue whose batches the worker is running.
     private var queue: OperationQueue?
 
-    init() { batch = Batch(bare: bare) }
+    init(epilogue: Epilogue) {
+        batch = Batch(bare: bare)
+        self.epilogue = epilogue
+    }
 
     /// Returns the runner of a worker. Called on the worker's thread.
     static func of(_ worker: Worker) -> BatchRunner {
         // No other class is a runner.
-        unsafeDowncast(worker.runner { BatchRunner() }, to: BatchRunner.self)
+        unsafeDowncast(
+            worker.runner { BatchRunner(epilogue: worker.epilogue) }, to: BatchRunner.self)
     }
 
     func run(_ queue: OperationQueue, offered urgency: Urgency, context: ThreadContext) {
@@ -29,8 +34,9 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
                 if batch.progress != nil { WorkerPool.shared.watchBatches() }
                 queue.run(batch, context: context)
                 let end = monotonicNanoseconds()
-                work = queue.exchange(batch, offered: urgency, nanoseconds: end - start)
-                start = end
+                let departure = queue.retire(batch, nanoseconds: end - start)
+                start = conclude(departure, of: queue, at: end) { queue.release(batch) }
+                work = queue.claimNext(batch, offered: urgency)
             } else {
                 work = runBlocks(of: queue, before: batch, urgency, context, since: &start)
             }
@@ -52,8 +58,46 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
         if bare.progress != nil { WorkerPool.shared.watchBatches() }
         queue.run(bare, context: context)
         let end = monotonicNanoseconds()
-        defer { start = end }
-        return queue.exchange(bare, for: next, offered: urgency, nanoseconds: end - start)
+        let departure = queue.retire(bare, nanoseconds: end - start)
+        start = conclude(departure, of: queue, at: end) { bare.release() }
+        return queue.claimNext(next, offered: urgency)
+    }
+
+    /// Does what the end of a batch leaves to do, most of which is user code, before the worker
+    /// claims more: wakes waiters, calls completion blocks, releases what the batch has run.
+    ///
+    /// The worker holds no slot and is inside no operation. The queue was not offered to another
+    /// worker for the slot that the worker has returned, because the worker usually comes back for
+    /// it at once. If the worker is held up here, it offers the queue itself (`reclaimRest`), or
+    /// the monitor thread does within milliseconds.
+    ///
+    /// - Returns: the time when that was over.
+    @inline(__always)
+    private func conclude(
+        _ departure: QueueState.Departure, of queue: OperationQueue, at end: UInt64,
+        _ release: () -> Void
+    ) -> UInt64 {
+        guard departure.leavesReady || !departure.hesitating.isEmpty || !epilogue.isEmpty else {
+            queue.complete(departure)
+            release()
+            return end
+        }
+        concludeWatched(departure, of: queue, release)
+        return monotonicNanoseconds()
+    }
+
+    @inline(never)
+    private func concludeWatched(
+        _ departure: QueueState.Departure, of queue: OperationQueue, _ release: () -> Void
+    ) {
+        epilogue.during {
+            WorkerPool.shared.watchBatches()
+            queue.complete(departure)
+            // The completion blocks of a scope's operations run outside the scope's tasks, at the
+            // end of the worker's work item.
+            if queue.tasks == nil { epilogue.perform() }
+            release()
+        }
     }
 
     // MARK: For other threads

@@ -54,9 +54,9 @@ extension OperationQueue: BareBlockQueue {
             while let slot = takeNext(from: batch) {
                 let block = slot.move()
                 block.run()
-                if batch.ended() { finishOperation(of: batch, context) }
-                // Here the block is released, outside of all locks.
-                extendLifetime(block)
+                // The block is kept: releasing it may run user code, which must wait until the
+                // block has left the queue.
+                if batch.ended(block, at: slot) { finishOperation(of: batch, context) }
             }
             (context.bareBatch, context.bareRank) = outer
         }
@@ -86,15 +86,20 @@ extension OperationQueue: BareBlockQueue {
         extendLifetime(retained)
     }
 
-    /// Retires the batch that a worker has run, and claims the worker's next work.
-    func exchange(
-        _ batch: BareBatch, for next: Batch, offered urgency: Urgency, nanoseconds: UInt64
-    ) -> QueueState.Work {
-        complete(event { $0.retire(batch, nanoseconds: nanoseconds) })
-        return claimNext(next, offered: urgency)
+    /// Retires the batch that a worker has run, and returns its slot. The queue is offered to
+    /// another worker only if there is a further slot, because this worker comes back for its own.
+    func retire(_ batch: BareBatch, nanoseconds: UInt64) -> QueueState.Departure {
+        eventOffering(
+            { $0.retire(batch, nanoseconds: nanoseconds) },
+            unoffered: { $0.returnSlot(of: batch) })
     }
 
-    func reclaimRest(of batch: BareBatch) { eventOffering { $0.reclaimRest(of: batch) } }
+    func reclaimRest(of batch: BareBatch) {
+        let past = eventOffering { $0.reclaimRest(of: batch) }
+        if past.isEmpty { return }
+        let blocks = DroppedBlocks(past)
+        WorkerPool.shared.submit(.block({ blocks.blocks = [] }, .epilogue))
+    }
 
     /// Has the ended blocks of a batch leave the queue: the owner of the batch is about to block.
     func removeEnded(of batch: BareBatch) { complete(eventOffering { $0.removeEnded(of: batch) }) }

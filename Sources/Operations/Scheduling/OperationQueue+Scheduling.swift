@@ -19,13 +19,20 @@ extension OperationQueue {
     /// After the lock is released, nothing of the queue is touched. The operations that became
     /// ready may be over by then, and the queue may be gone with them. The reference that is handed
     /// on is taken before the release.
+    ///
+    /// - Parameter unoffered: a further event under the same lock. The queue is not handed over for
+    ///   what this event makes possible.
     @inline(__always)
-    func eventOffering<Result>(_ body: (inout QueueState) -> Result) -> Result {
+    func eventOffering<Result>(
+        _ body: (inout QueueState) -> Result, unoffered: (inout QueueState) -> Void = { _ in }
+    ) -> Result {
         typealias Outcome = (Result, QueueOffer?, (any QueueRecorder)?)
         let (result, offer, changes): Outcome = event { state in
             let result = body(&state)
             let changes = state.takeChanges()
-            guard let urgency = state.offer() else { return (result, nil, changes) }
+            let urgency = state.offer()
+            unoffered(&state)
+            guard let urgency else { return (result, nil, changes) }
             let offer = QueueOffer(
                 queue: .passRetained(self), executor: state.executor, urgency: urgency)
             return (result, offer, changes)
@@ -263,8 +270,9 @@ extension OperationQueue {
         let departure = eventOffering {
             $0.retire(batch, nanoseconds: monotonicNanoseconds() - start)
         }
-        release(batch)
         complete(departure)
+        release(batch)
+        ThreadContext.performEpilogue()
     }
 
     /// Runs an operation that was claimed by itself.
@@ -274,6 +282,7 @@ extension OperationQueue {
         case .single(let operation): operation.takeRetainedValue().runClaimed(in: self)
         case .refused(let operation): operation.takeRetainedValue().notifyObservers()
         }
+        ThreadContext.performEpilogue()
     }
 
     /// Runs the operations of a batch on the calling thread.
@@ -299,22 +308,17 @@ extension OperationQueue {
         return batch.takeNext()
     }
 
-    /// Retires the batch that a worker has run, and claims the worker's next work with it. The
-    /// worker keeps its slot in between: another worker is offered the queue if there is a further
-    /// slot.
-    ///
-    /// - Parameter urgency: the urgency of the reference with which the worker came.
-    func exchange(
-        _ batch: Batch, offered urgency: Urgency, nanoseconds: UInt64
-    ) -> QueueState.Work {
-        let departure = eventOffering {
-            $0.retire(batch, nanoseconds: nanoseconds, keepsSlot: true)
-        }
-        release(batch)
-        complete(departure)
-        return claimNext(batch, offered: urgency)
+    /// Retires the batch that a worker has run, and returns its slot. The queue is offered to
+    /// another worker only if there is a further slot, because this worker comes back for its own.
+    func retire(_ batch: Batch, nanoseconds: UInt64) -> QueueState.Departure {
+        eventOffering(
+            { $0.retire(batch, nanoseconds: nanoseconds, keepsSlot: true) },
+            unoffered: { $0.returnSlot(of: batch) })
     }
 
+    /// Claims the next work for a worker whose batch was retired.
+    ///
+    /// - Parameter urgency: the urgency of the reference with which the worker came.
     @inline(__always)
     func claimNext(_ batch: Batch, offered urgency: Urgency) -> QueueState.Work {
         let pool = WorkerPool.shared
@@ -324,10 +328,18 @@ extension OperationQueue {
         }
     }
 
-    /// Releases the operations that a batch has run, which no longer belong to the queue.
-    private func release(_ batch: Batch) {
-        for operation in batch.taken { operation.release() }
+    /// Releases the operations that a batch has run, which no longer belong to the queue, and their
+    /// bodies.
+    func release(_ batch: Batch) {
+        Self.release(batch.taken)
         batch.clear()
+    }
+
+    private static func release(_ ended: some Sequence<Unmanaged<Operation>>) {
+        for operation in ended {
+            operation._withUnsafeGuaranteedRef { $0.releaseBody() }
+            operation.release()
+        }
     }
 
     func reclaimRest(of batch: Batch) {
@@ -336,7 +348,7 @@ extension OperationQueue {
         if finished.isEmpty { return }
         // A worker releases the operations. The caller may be the monitor thread, which runs no
         // `deinit` of a user.
-        WorkerPool.shared.submit(.block { for operation in finished { operation.release() } })
+        WorkerPool.shared.submit(.block({ Self.release(finished) }, .epilogue))
     }
 
     func detachLast(from batch: Batch) -> Unmanaged<Operation>? {

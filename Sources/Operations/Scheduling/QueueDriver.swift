@@ -29,14 +29,18 @@ package protocol DrivenBody: TaskExecutor {
 }
 
 extension Operation {
-    /// Has the driver run the completion block, or a worker if there is no driver.
+    /// Has the driver run the completion block. If there is no driver, the calling worker calls the
+    /// block at the end of what it does now, or another worker does at once.
     final func submit(
         _ completionBlock: @escaping @Sendable () -> Void, to driver: (any QueueDriver)?
     ) {
         if let driver {
             driver.submit(completionBlock, of: self)
+        } else if let worker = ThreadContext.existing?.activeWorker, worker.workerClass >= .usual {
+            // On a worker of a lower class the block would run with the quality of the operation.
+            worker.append(completionBlock)
         } else {
-            WorkerPool.shared.submit(.block(completionBlock, max(urgency, .usual)))
+            WorkerPool.shared.submit(.block(completionBlock, .epilogue))
         }
     }
 }

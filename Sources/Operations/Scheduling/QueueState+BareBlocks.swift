@@ -35,24 +35,30 @@ extension QueueState: BareBlockEvents {
         return true
     }
 
-    /// Retires a batch that its worker has run to its end. The blocks leave the queue.
+    /// Retires a batch that its worker has run to its end. The blocks leave the queue. If further
+    /// blocks are pending, the batch keeps its slot.
     mutating func retire(_ batch: BareBatch, nanoseconds: UInt64) -> Departure {
         if !batch.hasMisleadingTime {
             learn(batch.begunCount, nanoseconds: nanoseconds, suspends: false)
         }
-        if batch.handOverSlot() { running -= 1 }
+        if readyCount == 0 { returnSlot(of: batch) }
         bare.batches.removeAll { $0 === batch }
         batch.retired()
         return removeEnded(of: batch)
     }
 
-    /// Takes back the blocks that the worker has not begun.
-    mutating func reclaimRest(of batch: BareBatch) {
+    /// Returns the slot of a batch that was retired and has kept it.
+    mutating func returnSlot(of batch: BareBatch) { if batch.handOverSlot() { running -= 1 } }
+
+    /// Takes back the blocks that the worker has not begun. Returns those that have ended, which
+    /// the caller releases without the lock.
+    mutating func reclaimRest(of batch: BareBatch) -> [BareBlock] {
         // The monitor thread may come with the queue of an earlier batch.
-        guard bare.batches.contains(where: { $0 === batch }) else { return }
+        guard bare.batches.contains(where: { $0 === batch }) else { return [] }
         let rest = batch.takeBack(naming: false).rest
         readyCount += rest.count
         bare.putBack(rest)
+        return batch.takePast()
     }
 
     /// Has the ended blocks of a batch leave the queue, on behalf of the batch's owner.

@@ -288,6 +288,8 @@ struct QueueState: ~Copyable {
         var waiters: [Waiter] = []
         /// The operations whose override of `isReady` must be read again; retained.
         var hesitating: [Reference] = []
+        /// Whether operations are ready.
+        var leavesReady = false
     }
 
     /// Returns what must be done after `count` operations have left. A batch whose operations were
@@ -295,6 +297,7 @@ struct QueueState: ~Copyable {
     /// the queue.
     mutating func departure(leaving count: Int, usesFastPath: Bool = true) -> Departure {
         var departure = Departure()
+        departure.leavesReady = readyCount > 0
         if isEmpty, count > 0 {
             departure.isEmpty = true
             idleCount += 1
@@ -335,7 +338,6 @@ struct QueueState: ~Copyable {
     mutating func claimNext(
         _ next: Batch, offered urgency: Urgency, cores: Int, pending: Int
     ) -> Work {
-        if next.handOverSlot() { running -= 1 }
         // If the queue was given another executor before this, operations added since are for that
         // executor.
         guard executor.isSame(as: .workers) else { return .none }
@@ -343,6 +345,9 @@ struct QueueState: ~Copyable {
         guard pending <= offered.count, isRunnable else { return .none }
         return claim(next, offered: urgency, cores: cores)
     }
+
+    /// Returns the slot of a batch that was retired and has kept it.
+    mutating func returnSlot(of batch: Batch) { if batch.handOverSlot() { running -= 1 } }
 
     private mutating func unregister(_ batch: Batch) {
         if let index = batches.firstIndex(where: { $0 === batch }) {

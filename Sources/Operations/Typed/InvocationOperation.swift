@@ -78,8 +78,8 @@ open class InvocationOperation<Output: Sendable>: TypedOperation<Output>, @unche
         if status.has(.cancelled) { withExtendedLifetime(call.take()) {} }
     }
 
-    override func conclude() {
+    override func releaseBody() {
+        super.releaseBody()
         withExtendedLifetime(call.take()) {}
-        super.conclude()
     }
 }

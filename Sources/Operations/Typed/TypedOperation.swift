@@ -30,7 +30,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         case asyncFunction(AsyncFunction)
     }
 
-    /// The body; nil once it has run for the last time, and if a subclass overrides `main()`.
+    /// The body; nil once the operation has left its queue, and if a subclass overrides `main()`.
     @exclusivity(unchecked)
     private var body: Body?
     /// The task of an async body.
@@ -151,18 +151,9 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     }
 
     /// Runs the body, if it is not async.
-    open override func main() {
-        runBody()
-        if !mayRunAgain { body = nil }
-    }
+    open override func main() { runBlock() }
 
     override func runBlock() {
-        runBody()
-        body = nil
-    }
-
-    @inline(__always)
-    private func runBody() {
         guard case .function(let body) = body else { return }
         do {
             output.set(try body())
@@ -172,14 +163,12 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     }
 
     override func conclude() {
-        guard let run else {
-            body = nil
-            return super.conclude()
-        }
-        body = nil
+        guard let run else { return super.conclude() }
         run.end()
         finish()
     }
+
+    override var keepsBody: Bool { body != nil || run != nil }
 
     override func releaseBody() {
         body = nil
@@ -207,7 +196,6 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         } catch {
             fail(error)
         }
-        self.body = nil
         run.end()
     }
 

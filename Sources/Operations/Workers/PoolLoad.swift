@@ -100,7 +100,8 @@ struct PoolLoad {
     @inline(__always)
     private var availableIfOnlyUsual: Int? {
         guard pending[.usual] == pendingCount else { return nil }
-        let free = limit - active[.timer] - active[.interactive] - active[.usual]
+        let free =
+            limit - active[.timer] - active[.epilogue] - active[.interactive] - active[.usual]
         return min(pendingCount, max(free, isOverdue(.usual) ? 1 : 0))
     }
 
@@ -171,7 +172,8 @@ struct PoolLoad {
     @inline(__always)
     private func lacksWorker(_ workerClass: Urgency, for available: UrgencyCounts) -> Bool {
         if sharesWorkers { return available.sum > arriving.sum + (searching == nil ? 0 : 1) }
-        let items = available[workerClass] + (workerClass == .usual ? available[.timer] : 0)
+        var items = available[workerClass]
+        if workerClass == .usual { items += available[.timer] + available[.epilogue] }
         return items > arriving[workerClass] + (searching == workerClass ? 1 : 0)
     }
 }

@@ -2,7 +2,7 @@
 enum WorkItem: Sendable {
     /// Run the best operations of a queue.
     case queue(any WorkSource, Urgency)
-    /// Run a block: a completion block, or a share of a block operation.
+    /// Run a block: a step of an epilogue, or a share of a block operation.
     case block(@Sendable () -> Void, Urgency = .usual)
     /// Run a job of a task that prefers this executor.
     case job(UnownedJob, PoolExecutor, Urgency)

@@ -33,6 +33,8 @@ package final class ThreadContext: @unchecked Sendable {
     var bareRank = 0
     /// The worker of this thread, while the pool counts that worker as active.
     var activeWorker: Worker?
+    /// What this thread does once it is outside of the operations that it ends.
+    let epilogue = Epilogue()
     /// The number of nested releases on this thread, see `releasing(_:later:)`, and the objects
     /// that the outermost release has to release.
     ///
@@ -99,6 +101,13 @@ package final class ThreadContext: @unchecked Sendable {
     package var displayName: String {
         activeWorker.map { "worker \($0.id.number)" }
             ?? (isFirst ? "main thread" : "thread \(number)")
+    }
+
+    /// Performs the epilogue of a thread that is not a worker's. A worker does that at the end of
+    /// its work item.
+    package static func performEpilogue() {
+        guard let existing, existing.activeWorker == nil else { return }
+        existing.epilogue.perform()
     }
 
     static var existing: ThreadContext? {

@@ -2,6 +2,9 @@
 /// not wait for workers that run less urgent items.
 enum Urgency: Int, Comparable, CaseIterable {
     case background, utility, usual, interactive
+    /// What is left to do after the end of operations (``Epilogue``). It must not wait for other
+    /// operations.
+    case epilogue
     /// Timers that are due. A timer action is short and must not wait for operations, not even for
     /// the most urgent ones.
     case timer
@@ -31,15 +34,15 @@ enum Urgency: Int, Comparable, CaseIterable {
     static func < (a: Urgency, b: Urgency) -> Bool { a.rawValue < b.rawValue }
 
     /// The urgency that names the class of workers for items of this urgency. The usual workers
-    /// also run timers.
-    var workerClass: Urgency { self == .timer ? .usual : self }
+    /// also run timers and epilogues.
+    var workerClass: Urgency { self >= .epilogue ? .usual : self }
 
     /// The niceness of the class's threads relative to that of the process.
     var nicenessOffset: Int32 {
         switch self {
         case .background: 10
         case .utility: 5
-        case .usual, .timer: 0
+        case .usual, .epilogue, .timer: 0
         case .interactive: -5
         }
     }

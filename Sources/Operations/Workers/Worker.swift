@@ -5,7 +5,10 @@ import Synchronization
 /// Unchecked: `runner` and `probe` are guarded by `lock`; everything else is constant.
 final class Worker: @unchecked Sendable {
     let id: WorkerID
+    /// See ``Urgency/workerClass``.
+    let workerClass: Urgency
     let parker = Parker()
+    let epilogue = ThreadContext.current.epilogue
     /// See `ThreadContext.number`.
     private let threadNumber = ThreadContext.current.number
 
@@ -16,8 +19,8 @@ final class Worker: @unchecked Sendable {
     private var probe: ThreadProbe?
 
     /// Creates a worker; called on the worker's own thread.
-    init(id: WorkerID) {
-        self.id = id
+    init(id: WorkerID, workerClass: Urgency) {
+        (self.id, self.workerClass) = (id, workerClass)
         probe = ThreadProbe()
     }
 
@@ -30,6 +33,13 @@ final class Worker: @unchecked Sendable {
         case .queue(let queue, let urgency):
             queue.run(on: self, offered: urgency, context: context)
         }
+        epilogue.perform()
+    }
+
+    /// Adds a step to the epilogue. Called on the thread that acts as this worker.
+    func append(_ step: @escaping @Sendable () -> Void) {
+        epilogue.append(step)
+        WorkerPool.shared.watchBatches()
     }
 
     /// Returns what the worker keeps for the queues that it runs, which is made when the worker
@@ -56,19 +66,25 @@ final class Worker: @unchecked Sendable {
 
     // MARK: For other threads
 
-    /// Returns the operations that this worker has not begun to their queue, because the worker is
-    /// about to block.
-    func reclaimRest() { lock.withLock { runner }?.reclaimRest() }
+    /// Leaves to other workers what this worker has not begun, because the worker is about to
+    /// block: operations go back to their queue.
+    func reclaimRest() {
+        epilogue.passOn()
+        lock.withLock { runner }?.reclaimRest()
+    }
 
     /// Does the same as ``reclaimRest()``, on behalf of the monitor thread.
-    func reclaimRestForMonitor() { lock.withLock { runner }?.reclaimRestForMonitor() }
+    func reclaimRestForMonitor() {
+        epilogue.passOn()
+        lock.withLock { runner }?.reclaimRestForMonitor()
+    }
 
     /// The properties of this worker that the monitor thread observes.
     var sample: WorkerWatch.Sample {
         let (probe, runner) = lock.withLock { (self.probe, self.runner) }
         return WorkerWatch.Sample(
             id: id, processorTime: probe?.processorTime,
-            isSleeping: { probe?.isSleeping }, position: runner?.position)
+            isSleeping: { probe?.isSleeping }, position: epilogue.progress ?? runner?.position)
     }
 }
 

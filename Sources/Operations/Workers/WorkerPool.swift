@@ -117,7 +117,8 @@ final class WorkerPool: @unchecked Sendable {
             _ = setNiceness(min(max(currentNiceness() + workerClass.nicenessOffset, -20), 19))
         }
         let context = ThreadContext.current
-        let worker = Worker(id: event { $0.workerStarted(in: workerClass) })
+        let worker = Worker(
+            id: event { $0.workerStarted(in: workerClass) }, workerClass: workerClass)
         nameThread("Operations-\(worker.id.number)")
         register(worker)
         var phase = Phase.arriving

@@ -299,7 +299,10 @@ struct SchedulerJob: Sendable {
     let job: UnownedJob
     let executor: any TaskExecutor
 
-    func run() { job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
+    func run() {
+        job.runSynchronously(on: executor.asUnownedTaskExecutor())
+        ThreadContext.performEpilogue()
+    }
 }
 
 /// The task that the calling thread runs, if any; to be compared only with tasks that exist at the

@@ -79,14 +79,16 @@ struct BatchSuccessorTests {
         kept.end()
     }
 
-    /// The worker keeps its slot until it claims again. Meanwhile another worker may come, if there
-    /// is a slot for it.
+    /// The worker comes back for its slot, which is free meanwhile. Another worker is called only
+    /// if there is a further slot.
     @Test(arguments: [1, 2])
     func keptSuccessorsAreOfferedWithTheRetirement(width: Int) {
         var kept = Kept(width: width)
         _ = kept.state.retire(kept.batch, nanoseconds: 1, keepsSlot: true)
         let isOffered = kept.state.offer() != nil
         #expect(isOffered == (width == 2) && kept.state.running == 1)
+        kept.state.returnSlot(of: kept.batch)
+        #expect(kept.state.running == 0)
         let work = kept.state.claimNext(
             kept.batch, offered: .usual, cores: 1, pending: isOffered ? 1 : 0)
         guard case .batch = work else {

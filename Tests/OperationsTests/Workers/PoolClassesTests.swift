@@ -11,9 +11,9 @@ struct PoolClassesTests {
     @Test func anItemOrdersAThreadOfItsClass() {
         var pool = PoolState(cores: 4, maximumThreads: 10)
         for urgency in Urgency.allCases { #expect(pool.submitted(item(urgency)).wakesMonitor) }
-        // Usual workers also run timers. The background item then has to wait, but its worker is on
-        // its way already.
-        let expected: [Urgency] = [.background, .utility, .usual, .interactive, .usual]
+        // Usual workers also run epilogues and timers. The background item then has to wait, but
+        // its worker is on its way already.
+        let expected: [Urgency] = [.background, .utility, .usual, .interactive, .usual, .usual]
         #expect(pool.monitorTakesThreadRequests() == expected)
     }
 
