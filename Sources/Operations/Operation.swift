@@ -291,17 +291,23 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// kept while the block runs, so the block may refer to it as `[weak operation]` or
     /// `[unowned operation]`. A block that is set after the operation has finished is never called.
     open var completionBlock: (@Sendable () -> Void)? {
-        get { existingExtras == nil ? nil : withExtras { $0.completionBlock } }
+        // Blocks leave the closures below in variables: the result of a generic function would be
+        // the block wrapped in a thunk, and a program that sets what it has read would wrap it
+        // again and again.
+        get {
+            var block: (@Sendable () -> Void)?
+            if existingExtras != nil { withExtras { block = $0.completionBlock } }
+            return block
+        }
         set {
             // The replaced block is released outside the lock.
-            let previous = withExtras { extras in
-                guard status.phase != .finished else { return newValue }
-                defer {
-                    extras.completionBlock = newValue
-                    extras.recorder?.record(.completionBlock(newValue))
-                }
+            var previous: (@Sendable () -> Void)?
+            withExtras { extras in
+                guard status.phase != .finished else { return }
+                previous = extras.completionBlock
+                extras.completionBlock = newValue
+                extras.recorder?.record(.completionBlock(newValue))
                 lifecycle.insert(.hasEndObservers)
-                return extras.completionBlock
             }
             withExtendedLifetime(previous) {}
             notifyObservers()

@@ -29,14 +29,30 @@ public enum OperationsDiagnostics {
         }
     }
 
-    private static let currentHandler = Locked<@Sendable (Finding) -> Void>({ finding in
-        writeToStandardError("Operations: \(finding).\n")
-    })
+    /// The handler, as a structure. If the lock guarded the bare function, each access would wrap
+    /// the function in further thunks, and store the wrapped function: generic code passes the
+    /// parameters and results of a function in another way than the function's own type does.
+    private struct Handler {
+        let call: @Sendable (Finding) -> Void
+    }
+
+    private static let currentHandler = Locked(
+        Handler { finding in writeToStandardError("Operations: \(finding).\n") })
 
     /// The function called with each finding, on the thread that made it; writes to standard error
     /// unless set.
+    ///
+    /// - Complexity: O(1), and so is what a call of the function adds to the function that was set.
     public static var handler: @Sendable (Finding) -> Void {
-        get { currentHandler.withLock { $0 } }
-        set { currentHandler.withLock { $0 = newValue } }
+        get { currentHandler.withLock { $0 }.call }
+        set {
+            // The replaced function is released outside the lock: it may hold the last reference
+            // to anything.
+            let previous = currentHandler.withLock { handler in
+                defer { handler = Handler(call: newValue) }
+                return handler
+            }
+            withExtendedLifetime(previous) {}
+        }
     }
 }

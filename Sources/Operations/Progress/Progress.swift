@@ -208,7 +208,13 @@ open class Progress: @unchecked Sendable {
     /// Handlers run on a worker thread. If several handlers of one progress are called, they run
     /// one after the other, in the order in which they were set.
     open var cancellationHandler: (@Sendable () -> Void)? {
-        get { state.withLock { $0.cancellationHandler } }
+        get {
+            // Not the result of the generic function, which would be the handler wrapped in a
+            // thunk: a program that sets what it has read would wrap it again and again.
+            var handler: ProgressState.Handler?
+            state.withLock { handler = $0.cancellationHandler }
+            return handler
+        }
         set { setCancellationHandler(newValue) }
     }
 }

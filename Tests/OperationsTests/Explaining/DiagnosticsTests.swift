@@ -173,4 +173,30 @@ struct DiagnosticsTests {
             #expect(found.count == 2)
         }
     }
+
+    @Test func accessesDoNotWrapTheHandler() async {
+        await #expect(processExitsWith: .success) {
+            let findings = Tally()
+            OperationsDiagnostics.handler = { _ in findings.increment() }
+            for _ in 0..<30_000 { _ = OperationsDiagnostics.handler }
+            for _ in 0..<30_000 { OperationsDiagnostics.handler = OperationsDiagnostics.handler }
+            // Each wrapping would take some of this stack.
+            await onThread(stackSize: 512 * 1024) {
+                OperationsDiagnostics.handler(.mainThreadWait("queue"))
+            }
+            #expect(findings.value == 1)
+        }
+    }
+
+    @Test func replacedHandlerIsReleasedOutsideTheLock() async {
+        await #expect(processExitsWith: .success) {
+            final class Restores: Sendable {
+                deinit { OperationsDiagnostics.handler = { _ in } }
+            }
+            OperationsDiagnostics.handler = { [token = Restores()] _ in
+                withExtendedLifetime(token) {}
+            }
+            OperationsDiagnostics.handler = { _ in }
+        }
+    }
 }

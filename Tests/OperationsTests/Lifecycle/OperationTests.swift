@@ -88,6 +88,17 @@ struct OperationTests {
         #expect(operation.completionBlock == nil)
     }
 
+    @Test func accessesDoNotWrapTheCompletionBlock() async {
+        await #expect(processExitsWith: .success) {
+            let (operation, calls) = (Operation(), Tally())
+            operation.completionBlock = { calls.increment() }
+            for _ in 0..<30_000 { operation.completionBlock = operation.completionBlock }
+            // Each wrapping would take some of this stack.
+            await onThread(stackSize: 512 * 1024) { operation.completionBlock?() }
+            #expect(calls.value == 1)
+        }
+    }
+
     @Test func completionBlockRunsForCancelledOperation() async {
         let operation = Work()
         operation.cancel()

@@ -30,6 +30,17 @@ struct ProgressControlTests {
         #expect(called.events == ["leaf"])
     }
 
+    @Test func accessesDoNotWrapTheCancellationHandler() async {
+        await #expect(processExitsWith: .success) {
+            let (progress, calls) = (Progress(totalUnitCount: 1), Tally())
+            progress.cancellationHandler = { calls.increment() }
+            for _ in 0..<30_000 { progress.cancellationHandler = progress.cancellationHandler }
+            // Each wrapping would take some of this stack.
+            await onThread(stackSize: 512 * 1024) { progress.cancellationHandler?() }
+            #expect(calls.value == 1)
+        }
+    }
+
     @Test func childAddedToACancelledProgressIsCancelled() {
         let parent = Progress(totalUnitCount: 2)
         parent.cancel()
