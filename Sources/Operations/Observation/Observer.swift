@@ -51,8 +51,11 @@ final class Observer<Object: AnyObject, Value>: @unchecked Sendable {
     }
 
     private func call(_ object: Object, old: Value?, new: Value) {
-        guard let handler = lock.withLock({ handler }) else { return }
-        handler(
+        // The result of the generic function would be the handler wrapped in a thunk.
+        var current: Handler?
+        lock.withLock { current = handler }
+        guard let current else { return }
+        current(
             object,
             KeyValueObservedChange(
                 kind: .setting,
@@ -63,13 +66,13 @@ final class Observer<Object: AnyObject, Value>: @unchecked Sendable {
     /// Ends the observation: no further call of the handler begins.
     func end() {
         // The handler is released outside the lock: it can hold the last reference to anything.
+        var ended: Handler?
         let previous = lock.withLock {
-            defer {
-                handler = nil
-                if backlog != nil { backlog = [] }
-            }
-            return (handler, backlog)
+            ended = handler
+            handler = nil
+            defer { if backlog != nil { backlog = [] } }
+            return backlog
         }
-        withExtendedLifetime(previous) {}
+        withExtendedLifetime((ended, previous)) {}
     }
 }
