@@ -50,8 +50,11 @@ extension UnsafeMutablePointer<Edge> {
         }
     }
 
-    /// Makes the edge a checked one without a condition.
-    fileprivate func clearMarks() { pointee.bits &= ~Edge.markMask }
+    /// Takes the dependency off the edge, which becomes a checked one without a condition.
+    fileprivate func remove() {
+        pointee.dependencyAddress = nil
+        pointee.bits &= ~Edge.markMask
+    }
 }
 
 /// The edges of one operation, in both directions, allocated with the first edge of either
@@ -69,8 +72,8 @@ struct Edges {
     /// The edges of this operation's dependents, the latest first.
     private var successors: EdgePointer?
     private var latestBlock: UnsafeMutablePointer<Block>?
-    /// The first free edge, in a list linked by `next`. If the last bit is set, the address of an
-    /// `EdgeOrder`, which then has the free edges.
+    /// The first free edge, in a list linked by `next`, which has the order of the places. If the
+    /// last bit is set, the address of an `EdgeOrder`, which then has the free edges.
     private var vacancy: UInt = 0
 
     private struct Block {
@@ -88,15 +91,28 @@ struct Edges {
         let first = inlineEdges(edges)
         let edge = Edge(dependent: dependent)
         first.initialize(repeating: edge, count: inlineCapacity)
-        setVacant(inlineIn: edges)
+        setAllVacant(edges)
         return edges
     }
 
-    private static func setVacant(inlineIn edges: Pointer) {
-        let first = inlineEdges(edges)
-        first.pointee.next = first + 1
-        first[1].next = nil
-        edges.pointee.vacancy = UInt(bitPattern: first)
+    /// Lists all places as free. None of them is linked, and there is no `EdgeOrder`.
+    private static func setAllVacant(_ edges: Pointer) {
+        var next: EdgePointer?
+        var block = edges.pointee.latestBlock
+        while let current = block {
+            for index in (0..<current.pointee.count).reversed() {
+                let edge = Self.edges(of: current) + index
+                edge.pointee.next = next
+                next = edge
+            }
+            block = current.pointee.older
+        }
+        for index in (0..<inlineCapacity).reversed() {
+            let edge = inlineEdges(edges) + index
+            edge.pointee.next = next
+            next = edge
+        }
+        edges.pointee.vacancy = UInt(bitPattern: next)
     }
 
     static func deallocate(_ edges: Pointer) {
@@ -126,62 +142,117 @@ struct Edges {
             .assumingMemoryBound(to: Edge.self)
     }
 
-    /// Returns a free edge of `edges`, for the caller to point at a dependency.
+    /// Returns an edge to `dependency`, which the caller has retained for the edge.
     @inline(__always)
-    static func add(to edges: Pointer) -> EdgePointer {
+    static func add(_ dependency: UnsafeMutableRawPointer, to edges: Pointer) -> EdgePointer {
         let vacancy = edges.pointee.vacancy
         guard vacancy & orderMark == 0, let edge = EdgePointer(bitPattern: vacancy) else {
-            return addFurther(to: edges)
+            return addFurther(dependency, to: edges)
         }
         edges.pointee.vacancy = UInt(bitPattern: edge.pointee.next)
         edge.pointee.next = nil
+        edge.pointee.dependencyAddress = dependency
         return edge
     }
 
-    /// Removes the dependency from each edge for which `isRemoved` returns true, and returns the
-    /// number of these edges. `isRemoved` also takes the edge off its list. It is called for the
-    /// latest addition first.
+    /// Removes each edge to `dependency` for which `isRemoved` returns true, and returns the number
+    /// of these edges. `isRemoved` also takes the edge off its list.
     ///
     /// The other edges keep their order, and edges that are added later come behind them.
-    static func remove(from edges: Pointer, where isRemoved: (EdgePointer) -> Bool) -> Int {
-        let places = places(edges)
-        let order = order(of: edges)
+    ///
+    /// - Complexity: O(edges) for the first removal, and amortised O(edges to `dependency`) from
+    ///   then on, until no edge is left.
+    static func remove(
+        _ dependency: UnsafeMutableRawPointer, from edges: Pointer,
+        where isRemoved: (EdgePointer) -> Bool
+    ) -> Int {
         var count = 0
-        for edge in (order?.edges ?? places).reversed()
-        where edge.pointee.dependencyAddress != nil && isRemoved(edge) {
-            edge.pointee.dependencyAddress = nil
-            edge.clearMarks()
-            count += 1
-        }
-        guard count > 0 else { return 0 }
-        let vacant = places.filter { $0.pointee.dependencyAddress == nil }
-        let kept = (order?.edges ?? places).filter { $0.pointee.dependencyAddress != nil }
-        if let order, !kept.isEmpty {
-            (order.edges, order.vacant) = (kept, vacant.reversed())
-            return count
-        }
-        takeOrder(of: edges)
-        if places.prefix(kept.count).allSatisfy({ $0.pointee.dependencyAddress != nil }) {
-            // The next addition takes the first vacant place, which lies behind all edges that are
-            // kept.
-            for (edge, next) in zip(vacant, vacant.dropFirst()) { edge.pointee.next = next }
-            vacant.last?.pointee.next = nil
-            edges.pointee.vacancy = UInt(bitPattern: vacant.first)
+        var isEmpty = true
+        if let order = order(of: edges) {
+            count = order.remove(dependency, where: isRemoved)
+            isEmpty = order.isEmpty
         } else {
-            let order = EdgeOrder(kept, vacant: vacant.reversed())
-            let address = UInt(bitPattern: Unmanaged.passRetained(order).toOpaque())
-            edges.pointee.vacancy = address | orderMark
+            forEach(edges) { edge in
+                if edge.pointee.dependencyAddress == dependency, isRemoved(edge) {
+                    edge.remove()
+                    count += 1
+                } else if edge.pointee.dependencyAddress != nil {
+                    isEmpty = false
+                }
+            }
+            if count > 0, !isEmpty {
+                let order = EdgeOrder(of: places(edges))
+                let address = UInt(bitPattern: Unmanaged.passRetained(order).toOpaque())
+                edges.pointee.vacancy = address | orderMark
+            }
+        }
+        if count > 0, isEmpty {
+            takeOrder(of: edges)
+            setAllVacant(edges)
         }
         return count
     }
 
-    /// The order in which edges were added, where it differs from the order of their places.
+    /// The order in which edges were added, which may differ from the order of their places, and an
+    /// index by dependency; from the first removal of an edge until no edge is left.
     private final class EdgeOrder {
-        var edges: [EdgePointer]
+        /// The edges, and those removed ones whose places are not in `vacant` yet.
+        private(set) var edges: [EdgePointer]
+        private var removedCount = 0
         var vacant: [EdgePointer]
+        /// The latest edge to each dependency.
+        private var latest: [UnsafeMutableRawPointer: EdgePointer]
+        /// For each edge to a dependency that was added repeatedly, the edge before it.
+        private var earlier: [EdgePointer: EdgePointer] = [:]
 
-        init(_ edges: [EdgePointer], vacant: [EdgePointer]) {
-            (self.edges, self.vacant) = (edges, vacant)
+        /// - Parameter places: all places, in the order in which their edges were added.
+        init(of places: [EdgePointer]) {
+            edges = places.filter { $0.pointee.dependencyAddress != nil }
+            vacant = places.reversed().filter { $0.pointee.dependencyAddress == nil }
+            latest = Dictionary(minimumCapacity: edges.count)
+            for edge in edges { enter(edge) }
+        }
+
+        var isEmpty: Bool { edges.isEmpty }
+
+        private func enter(_ edge: EdgePointer) {
+            guard let dependency = edge.pointee.dependencyAddress else { return }
+            if let previous = latest.updateValue(edge, forKey: dependency) {
+                earlier[edge] = previous
+            }
+        }
+
+        func append(_ edge: EdgePointer) {
+            edges.append(edge)
+            enter(edge)
+        }
+
+        func remove(
+            _ dependency: UnsafeMutableRawPointer, where isRemoved: (EdgePointer) -> Bool
+        ) -> Int {
+            var count = 0
+            var kept: [EdgePointer] = []
+            var next = latest.removeValue(forKey: dependency)
+            while let edge = next {
+                next = earlier.isEmpty ? nil : earlier.removeValue(forKey: edge)
+                if isRemoved(edge) {
+                    edge.remove()
+                    count += 1
+                } else {
+                    kept.append(edge)
+                }
+            }
+            for edge in kept.reversed() { enter(edge) }
+            removedCount += count
+            // A removed edge that is still in the list must not be used again, because the new edge
+            // comes last. So its place becomes vacant when the list is made anew, which happens
+            // once for as many removals as there are edges left.
+            if 2 * removedCount > edges.count {
+                vacant += edges.filter { $0.pointee.dependencyAddress == nil }
+                edges.removeAll { $0.pointee.dependencyAddress == nil }
+                removedCount = 0
+            }
+            return count
         }
     }
 
@@ -203,10 +274,13 @@ struct Edges {
         Unmanaged.passUnretained(order).release()
     }
 
-    private static func addFurther(to edges: Pointer) -> EdgePointer {
-        guard let order = order(of: edges) else { return addToBlock(of: edges) }
-        let edge = order.vacant.popLast() ?? addToBlock(of: edges)
-        order.edges.append(edge)
+    private static func addFurther(
+        _ dependency: UnsafeMutableRawPointer, to edges: Pointer
+    ) -> EdgePointer {
+        let order = order(of: edges)
+        let edge = order?.vacant.popLast() ?? addToBlock(of: edges)
+        edge.pointee.dependencyAddress = dependency
+        order?.append(edge)
         return edge
     }
 
@@ -283,14 +357,13 @@ struct Edges {
     ) {
         forEach(edges) { edge in
             if let dependency = edge.pointee.dependencyAddress {
-                edge.pointee.dependencyAddress = nil
-                edge.clearMarks()
+                edge.remove()
                 body(dependency)
             }
         }
         takeOrder(of: edges)
         deallocateBlocks(of: edges)
-        setVacant(inlineIn: edges)
+        setAllVacant(edges)
     }
 
     // MARK: Successors, under this operation's lock

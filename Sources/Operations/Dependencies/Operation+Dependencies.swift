@@ -24,8 +24,8 @@ extension Operation {
     ) -> Edges.EdgePointer? {
         defer { if !isOfGraph { EdgeCount.recordEdge() } }
         lock(and: dependency)
-        let edge = Edges.add(to: lockedEdges())
-        edge.dependency = .passRetained(dependency)
+        let edge = Edges.add(
+            Unmanaged.passRetained(dependency).toOpaque(), to: lockedEdges())
         if condition != .always { edge.condition = condition }
         recordDependencies()
         // A finished operation waits for nothing, and a finished dependency holds nothing back: the
@@ -76,12 +76,8 @@ extension Operation {
         var becameReady: Change?
         withLock(and: dependency) {
             guard let edges = edges.load(ordering: .relaxed) else { return }
-            removed = Edges.remove(from: edges) { edge in
-                guard
-                    edge.dependency?.toOpaque()
-                        == Unmanaged.passUnretained(dependency).toOpaque(),
-                    refused == nil || (refused == edge && edge.isUnchecked)
-                else { return false }
+            removed = Edges.remove(dependency.opaque, from: edges) { edge in
+                guard refused == nil || (refused == edge && edge.isUnchecked) else { return false }
                 if edge.pointee.isLinked {
                     Edges.unlink(edge)
                     becameReady = exchange { $0.dependencyFinished() }
@@ -316,7 +312,6 @@ extension Edges.EdgePointer {
     /// The dependency, retained; nil once the edge has been removed.
     var dependency: Unmanaged<Operation>? {
         @inline(__always) get { pointee.dependencyAddress.map { Unmanaged.fromOpaque($0) } }
-        @inline(__always) nonmutating set { pointee.dependencyAddress = newValue?.toOpaque() }
     }
 
     var dependent: Unmanaged<Operation> {

@@ -178,6 +178,44 @@ struct DependencyTests {
         }
     }
 
+    @Test(arguments: [1, 2, UInt64.random(in: 3...UInt64.max)])
+    func repeatedDependenciesAreRemovedTogether(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let operation = Operation()
+        let others = (0..<40).map { _ in Operation() }
+        for _ in 0..<3 {
+            for other in others.shuffled(using: &random) { operation.addDependency(other) }
+        }
+        #expect(operation.status.unfinishedDependencies == 120)
+        var left = operation.dependencies
+        for other in others.shuffled(using: &random) {
+            operation.removeDependency(other)
+            operation.removeDependency(other)
+            left.removeAll { $0 == other }
+            #expect(operation.dependencies == left, "seed \(seed)")
+            #expect(operation.status.unfinishedDependencies == UInt64(3 * left.count))
+        }
+        #expect(operation.isReady)
+        // Edges that are added now take the places of the removed ones, in their order.
+        for other in others { operation.addDependency(other) }
+        #expect(operation.dependencies == others)
+    }
+
+    @Test func refusedEdgeLeavesEarlierEdgesToTheSameOperation() {
+        let (a, b, c) = (Operation(), Operation(), Operation())
+        a.addDependency(b)
+        a.addDependency(c)
+        a.removeDependency(c)
+        a.addDependency(c)
+        a.addDependency(b)
+        #expect(throws: OperationMisuse.self) { try b.addDependencyChecked(a) }
+        #expect(a.dependencies == [b, c])
+        #expect(b.dependencies.isEmpty)
+        a.removeDependency(b)
+        #expect(a.dependencies == [c])
+        #expect(a.status.unfinishedDependencies == 1)
+    }
+
     @Test func replacingDependencyRepeatedlyDoesNotGrowMemory() throws {
         let (operation, first, last) = (Operation(), Operation(), Operation())
         operation.addDependency(first)

@@ -57,6 +57,84 @@ struct GrowthTests {
         }
     }
 
+    /// The order in which dependencies are removed.
+    enum RemovalOrder: Int, CaseIterable, Codable {
+        case firstFirst, lastFirst, random
+
+        func sorted(_ operations: [Operation]) -> [Operation] {
+            switch self {
+            case .firstFirst: return operations
+            case .lastFirst: return operations.reversed()
+            case .random:
+                var random = SplitMix64(seed: 27)
+                return operations.shuffled(using: &random)
+            }
+        }
+    }
+
+    @Test(arguments: RemovalOrder.allCases, [false, true])
+    func removedDependencies(order: RemovalOrder, areFinished: Bool) async {
+        await #expect(processExitsWith: .success) { [order, areFinished] in
+            await Growth.expectNearLinear(from: 400) { count in
+                let dependencies = (0..<count).map { _ in Operation() }
+                let dependent = Operation()
+                for dependency in dependencies { dependent.addDependency(dependency) }
+                if areFinished { for dependency in dependencies { dependency.start() } }
+                for dependency in order.sorted(dependencies) {
+                    dependent.removeDependency(dependency)
+                }
+                #expect(dependent.dependencies.isEmpty && dependent.isReady)
+            }
+        }
+    }
+
+    @Test func replacedDependencies() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 400) { count in
+                let dependent = Operation()
+                for _ in 0..<count { dependent.addDependency(Operation()) }
+                for _ in 0..<count {
+                    let dependency = Operation()
+                    dependent.addDependency(dependency)
+                    dependent.removeDependency(dependency)
+                }
+                #expect(dependent.dependencies.count == count)
+            }
+        }
+    }
+
+    @Test func removedDependents() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 400) { count in
+                let dependency = Operation()
+                let dependents = (0..<count).map { _ in Operation() }
+                for dependent in dependents { dependent.addDependency(dependency) }
+                for dependent in dependents.dropLast() { dependent.removeDependency(dependency) }
+                #expect(dependents[0].isReady && dependents.last?.isReady == false)
+            }
+        }
+    }
+
+    /// Cancelled operations leave the lists of their dependencies, from which they are removed
+    /// later.
+    @Test(arguments: [false, true])
+    func dependenciesOfCancelledOperations(areRemoved: Bool) async {
+        await #expect(processExitsWith: .success) { [areRemoved] in
+            await Growth.expectNearLinear(from: 400) { count in
+                let dependencies = (0..<count).map { _ in Operation() }
+                let dependent = BlockOperation {}
+                for dependency in dependencies { dependent.addDependency(dependency) }
+                let queue = OperationQueue()
+                queue.addOperation(dependent)
+                dependent.cancel()
+                await queue.drain()
+                guard areRemoved else { return }
+                for dependency in dependencies { dependent.removeDependency(dependency) }
+                #expect(dependent.dependencies.isEmpty)
+            }
+        }
+    }
+
     @Test func nestedWaits() async {
         await #expect(processExitsWith: .success) {
             await Growth.expectNearLinear(from: 30) { count in
