@@ -187,7 +187,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Removes a dependency; this may make the operation ready.
     ///
     /// - Complexity: O(dependencies) for the first removal, and amortised O(1) for further ones,
-    ///   while no property of the operation is observed.
+    ///   while `dependencies` is not observed.
     open func removeDependency(_ dependency: Operation) {
         disconnect(from: dependency)
     }
@@ -292,9 +292,8 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// kept while the block runs, so the block may refer to it as `[weak operation]` or
     /// `[unowned operation]`. A block that is set after the operation has finished is never called.
     open var completionBlock: (@Sendable () -> Void)? {
-        // Blocks leave the closures below in variables: the result of a generic function would be
-        // the block wrapped in a thunk, and a program that sets what it has read would wrap it
-        // again and again.
+        // Blocks leave the closures below in variables. The result of a generic function would be
+        // the block in a thunk, and in one more each time that a program sets what it has read.
         get {
             var block: (@Sendable () -> Void)?
             if existingExtras != nil { withExtras { block = $0.completionBlock } }

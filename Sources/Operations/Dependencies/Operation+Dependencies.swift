@@ -102,9 +102,9 @@ extension Operation {
     @inline(never)
     private func recordObservedDependencies() {
         recorder.record(
-            .dependencies(
-                Self.withoutRepetition(edges.load(ordering: .relaxed).map(Edges.dependencies) ?? [])
-            ))
+            .dependencies { [edges = edges.load(ordering: .relaxed)] in
+                Self.withoutRepetition(edges.map(Edges.dependencies) ?? [])
+            })
     }
 
     /// The dependencies in the order in which they were added, without duplicates.

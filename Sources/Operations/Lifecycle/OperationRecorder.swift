@@ -32,7 +32,8 @@ enum RecordedChange {
     case name(String?)
     case completionBlock((@Sendable () -> Void)?)
     case threadPriority(Double)
-    case dependencies([Operation])
+    /// Returns the list; called at once if the property is observed, under the operation's lock.
+    case dependencies(() -> [Operation])
 }
 
 extension Operation {

@@ -32,16 +32,21 @@ final class Observations<Object: ObservedObject>: @unchecked Sendable {
     /// Makes changes and records them in one hold of the lock.
     func record<Result>(_ body: () -> Result) -> Result { lock.withLock(body) }
 
-    /// Records the new value of a property. The lock is held.
-    func recordLocked<Value>(_ property: ObservedProperty<Object, Value>, _ value: Value) {
+    /// Records the new value of a property, which is made only if somebody observes the property.
+    /// The lock is held.
+    func recordLocked<Value>(
+        _ property: ObservedProperty<Object, Value>, _ value: @autoclosure () -> Value
+    ) {
         version += 1
         guard let channel = channel(of: property) else { return }
-        channel.record(value)
+        channel.record(value())
         recorded.append(channel)
     }
 
-    func record<Value>(_ property: ObservedProperty<Object, Value>, _ value: Value) {
-        lock.withLock { recordLocked(property, value) }
+    func record<Value>(
+        _ property: ObservedProperty<Object, Value>, _ value: @autoclosure () -> Value
+    ) {
+        lock.withLock { recordLocked(property, value()) }
     }
 
     /// Records a new value, made from the value after the last record. `change` is not called if

@@ -50,7 +50,7 @@ extension Observations: OperationRecorder where Object == Operation {
         case .name(let name): record(OperationProperties.name, name)
         case .completionBlock(let block): record(OperationProperties.completionBlock, block)
         case .threadPriority(let priority): record(OperationProperties.threadPriority, priority)
-        case .dependencies(let list): record(OperationProperties.dependencies, list)
+        case .dependencies(let list): record(OperationProperties.dependencies, list())
         }
     }
 

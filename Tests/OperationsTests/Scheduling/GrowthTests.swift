@@ -88,6 +88,21 @@ struct GrowthTests {
         }
     }
 
+    /// The list of dependencies is not made for observers of other properties.
+    @Test func dependenciesOfObservedOperation() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 400) { count in
+                let dependencies = (0..<count).map { _ in Operation() }
+                let dependent = Operation()
+                let observation = dependent.observe(\.isReady) { _, _ in }
+                for dependency in dependencies { dependent.addDependency(dependency) }
+                for dependency in dependencies { dependent.removeDependency(dependency) }
+                #expect(dependent.isReady)
+                observation.invalidate()
+            }
+        }
+    }
+
     @Test func replacedDependencies() async {
         await #expect(processExitsWith: .success) {
             await Growth.expectNearLinear(from: 400) { count in
