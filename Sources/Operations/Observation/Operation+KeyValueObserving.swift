@@ -18,9 +18,10 @@ extension Operation {
     /// Each announcement notifies observers, even if the value is the same as before.
     ///
     /// A key that the class does not know, such as `state`, may be a key that others depend on
-    /// (`keyPathsForValuesAffectingIsReady()` on Apple's systems). Then `isFinished`, `isReady` and
-    /// `isExecuting` are all read anew, and observers are notified of the properties that have
-    /// changed.
+    /// (`keyPathsForValuesAffectingIsReady()` on Apple's systems). Its announcement is therefore
+    /// one of `isCancelled`, `isReady`, `isExecuting` and `isFinished` too: the queue reads
+    /// `isReady` and `isFinished` anew, and observers of each of the four are notified, in this
+    /// order. An end that the announcement brings about is notified once, and before the others.
     public func didChangeValue(forKey key: String) {
         changed(OperationProperties.find(key))
     }
@@ -46,9 +47,10 @@ extension Operation {
             transition { $0.readinessAnnounced() }
         }
         if let property { return announce(property, as: .unconditional) }
-        announce(OperationProperties.isReady)
-        announce(OperationProperties.isExecuting)
-        announce(OperationProperties.isFinished)
+        announce(OperationProperties.isCancelled, as: .unconditional)
+        announce(OperationProperties.isReady, as: .unconditional)
+        announce(OperationProperties.isExecuting, as: .unconditional)
+        announce(OperationProperties.isFinished, as: .unconditional)
     }
 }
 

@@ -88,26 +88,70 @@ struct AnnouncementTests {
         #expect(log.events == life + ["finished true>true"])
     }
 
-    @Test("M1: announcing a key of the subclass reports exactly the changed properties")
-    func subclassKeyReportsExactlyTheChangedProperties() {
-        final class Stated: Operation, @unchecked Sendable {
-            let stage = Atomic(0)
-            override var isReady: Bool { super.isReady && stage.load(ordering: .acquiring) == 1 }
-            override var isExecuting: Bool { stage.load(ordering: .acquiring) == 2 }
-            override var isFinished: Bool { stage.load(ordering: .acquiring) == 3 }
+    /// Keeps its state in a property of its own, and announces only that property.
+    private class Stated: Operation, @unchecked Sendable {
+        let stage = Atomic(0)
+        override var isReady: Bool { super.isReady && stage.load(ordering: .acquiring) == 1 }
+        override var isExecuting: Bool { stage.load(ordering: .acquiring) == 2 }
+        override var isFinished: Bool { stage.load(ordering: .acquiring) == 3 }
+        func change(to stage: Int) {
+            self.stage.store(stage, ordering: .releasing)
+            didChangeValue(forKey: "state")
         }
+    }
+
+    @Test("M1: announcing a key of the subclass announces all four states, changed or not")
+    func subclassKeyAnnouncesAllStates() {
         let operation = Stated()
         let log = Log(operation)
-        for stage in 0...3 {
-            operation.stage.store(stage, ordering: .releasing)
-            operation.didChangeValue(forKey: "state")
-            operation.didChangeValue(forKey: "progress")
+        var expected: [String] = []
+        func announced(_ values: String...) {
+            expected += zip(["cancelled", "ready", "executing", "finished"], values).map {
+                "\($0) \($1)"
+            }
+            #expect(log.events == expected)
         }
+        operation.didChangeValue(forKey: "state")
+        announced("false>false", "false>false", "false>false", "false>false")
+        operation.change(to: 1)
+        announced("false>false", "false>true", "false>false", "false>false")
+        operation.change(to: 2)
+        announced("false>false", "true>false", "false>true", "false>false")
+        operation.didChangeValue(forKey: "progress")
+        announced("false>false", "false>false", "true>true", "false>false")
+    }
+
+    @Test("M1: an end that a key of the subclass announces is reported once")
+    func endAnnouncedBySubclassKeyIsReportedOnce() {
+        let operation = Stated()
+        let log = Log(operation)
+        operation.change(to: 2)
+        let before = log.events.count
+        operation.change(to: 3)
         #expect(
-            log.events == [
-                "ready false>true", "ready true>false", "executing false>true",
-                "executing true>false", "finished false>true",
+            Array(log.events.dropFirst(before)) == [
+                "executing true>false", "finished false>true", "cancelled false>false",
+                "ready false>false",
             ])
+    }
+
+    /// An observer of `isReady` often begins what makes the operation ready.
+    @Test("M1: an observer of isReady may make the operation ready, although it was not before")
+    func observerOfUnchangedReadinessMayMakeOperationReady() async {
+        let (operation, queue) = (Stated(), OperationQueue())
+        let isDue = Atomic(false)
+        let observation = operation.observe(\.isReady) { operation, _ in
+            guard isDue.exchange(false, ordering: .acquiringAndReleasing) else { return }
+            operation.change(to: 1)
+        }
+        operation.completionBlock = { withExtendedLifetime(observation) {} }
+        queue.addOperation(operation)
+        isDue.store(true, ordering: .releasing)
+        operation.didChangeValue(forKey: "state")
+        let isStillDue = isDue.load(ordering: .acquiring)
+        #expect(!isStillDue)
+        operation.change(to: 3)
+        await queue.drain()
     }
 
     @Test("M1: an isReady override does not hide the end of the last dependency")
