@@ -51,6 +51,10 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// ready. A finished operation returns at once; a cancelled operation finishes without calling
     /// ``main()``. A subclass that overrides this method must not call `super`.
     ///
+    /// An operation counts as cancelled here if the ``cancel()`` of this class was called, whatever
+    /// an override of ``isCancelled`` returns. A subclass that keeps a flag of its own and does not
+    /// call `super.cancel()` checks that flag in its `main()`, as in Foundation.
+    ///
     /// - Precondition: the operation is ready, in no queue, and not executing. Otherwise the call
     ///   stops the program with a message that says what was wrong.
     open func start() {

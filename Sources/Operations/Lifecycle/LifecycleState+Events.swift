@@ -227,7 +227,7 @@ extension LifecycleState {
     /// The default `start()` was called. An operation whose cancellation became pending only after
     /// its queue had called `start()` has begun. It sees the cancellation when its `cancel()` is
     /// called, like every executing operation.
-    mutating func startRequested(isCancelled: Bool) -> Actions? {
+    mutating func startRequested() -> Actions? {
         guard phase == .starting ? !has(.cancelled) : phase == .created && !isStopped,
             !isCancelled, !has(.reserved)
         else { return nil }

@@ -129,6 +129,10 @@ extension Operation {
 
     /// Does what the default `start()` does before `main()`. Returns false if there is nothing to
     /// run.
+    ///
+    /// Only the flag of the base class counts, as in Foundation. A subclass that overrides
+    /// `isCancelled` and `cancel()`, and does not call `super.cancel()`, ends itself in its
+    /// `main()`.
     final func beginExecuting() -> Bool {
         let state = status
         switch state.phase {
@@ -136,16 +140,13 @@ extension Operation {
         case .executing:
             refuseStart(.starting(executing: self))
             return false
-        case .created where !(isCancelled || isReady):
+        case .created where !(state.isCancelled || isReady):
             refuseStart(misuseOfUnready)
             return false
         case .created, .waiting, .checkingReadiness, .queued, .starting: break
         }
         // The body is also called if its time is over already. It then finds itself cancelled.
-        let isCancelled = self.isCancelled && !status.isExpired
-        if let change = exchange(
-            whileUnlocked: true, { $0.startRequested(isCancelled: isCancelled) })
-        {
+        if let change = exchange(whileUnlocked: true, { $0.startRequested() }) {
             perform(change)
             return true
         }
@@ -154,7 +155,7 @@ extension Operation {
         case .created where refused.has(.reserved), .waiting, .checkingReadiness, .queued:
             refuseStart(.starting(enqueued: self))
         // The reservation that refused the start has ended.
-        case .created where !isCancelled && !refused.isStopped: return beginExecuting()
+        case .created where !refused.isStopped: return beginExecuting()
         // Another thread is about to call the operation's `cancel()`, and the operation must not
         // end before such a call.
         case .created where refused.awaitsCancel:
@@ -182,7 +183,7 @@ extension Operation {
         case .created where isFinished: return nil
         // A subclass that keeps its own state may have been started by hand before.
         case .created where isExecuting: return .starting(executing: self)
-        case .created: return isCancelled || isReady ? nil : misuseOfUnready
+        case .created: return state.isCancelled || isReady ? nil : misuseOfUnready
         }
     }
 

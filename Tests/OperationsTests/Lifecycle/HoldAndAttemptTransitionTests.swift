@@ -19,7 +19,7 @@ struct HoldAndAttemptTransitionTests {
         after(newlyEnqueued, { $0.becameReady(wasReady: true) }, { $0.claimed(takesSlot: true) })
     }
     private var executing: LifecycleState? {
-        after(claimed, { $0.startingFromQueue() }, { $0.startRequested(isCancelled: false) })
+        after(claimed, { $0.startingFromQueue() }, { $0.startRequested() })
     }
 
     @Test func operationOnHoldIsNotReadyUntilReleased() throws {

@@ -32,7 +32,7 @@ struct LifecycleEventTests {
         ("claimed without slot", { $0.claimed(takesSlot: false) }),
         ("begunOnFastPath", { $0.has(.fastPath) ? $0.begunOnFastPath() : nil }),
         ("startingFromQueue", { $0.has(.fastPath) ? nil : $0.startingFromQueue() }),
-        ("startRequested", { $0.has(.fastPath) ? nil : $0.startRequested(isCancelled: false) }),
+        ("startRequested", { $0.has(.fastPath) ? nil : $0.startRequested() }),
         (
             "priorityChanged",
             { $0.priorityChanged(toLane: Operation.QueuePriority.high.lane, inQueue: $0.isInQueue) }

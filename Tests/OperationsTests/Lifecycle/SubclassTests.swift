@@ -87,6 +87,52 @@ struct SubclassTests {
         #expect(ran.value == 0)
     }
 
+    /// Has a flag of its own for its cancellation and never calls `super.cancel()`.
+    private final class OwnFlag: Operation, @unchecked Sendable {
+        private let flag = Atomic(false)
+        private let over = Atomic(false)
+        let seen = Recorder<Bool>()
+        override var isCancelled: Bool { flag.load(ordering: .acquiring) }
+        override var isFinished: Bool { over.load(ordering: .acquiring) }
+        override func cancel() {
+            flag.store(true, ordering: .releasing)
+            didChangeValue(forKey: "isCancelled")
+        }
+        override func main() {
+            seen.record(isCancelled)
+            over.store(true, ordering: .releasing)
+            didChangeValue(forKey: "isFinished")
+        }
+    }
+
+    /// As in Foundation, only the flag of the base class keeps the default `start()` from calling
+    /// `main()`. Such a subclass ends itself there.
+    @Test(arguments: [true, false])
+    func defaultStartIgnoresOverriddenIsCancelled(isInQueue: Bool) async {
+        let operation = OwnFlag()
+        let wasFinished = Recorder<Bool>()
+        let dependent = BlockOperation { wasFinished.record(operation.isFinished) }
+        dependent.addDependency(operation)
+        let queue = suspendedQueue()
+        queue.addOperation(dependent)
+        if isInQueue { queue.addOperation(operation) }
+        operation.cancel()
+        queue.isSuspended = false
+        if !isInQueue { operation.start() }
+        await queue.drain()
+        #expect(operation.seen.events == [true] && wasFinished.events == [true])
+    }
+
+    @Test func overriddenIsCancelledDoesNotMakeStartLegal() {
+        let (operation, dependency) = (OwnFlag(), Operation())
+        operation.addDependency(dependency)
+        operation.cancel()
+        #expect(throws: OperationMisuse.self) { try operation.startChecked() }
+        dependency.start()
+        #expect(throws: Never.self) { try operation.startChecked() }
+        #expect(operation.seen.events == [true])
+    }
+
     @Test(arguments: ["isFinished", "finished", "keyPath"])
     func everySpellingOfKeyIsRecognized(key: String) async {
         final class Spelled: Operation, @unchecked Sendable {

@@ -142,10 +142,10 @@ struct SchedulerPartsTests {
             after(
                 LifecycleState(), { $0.enqueued() }, { $0.becameReady(wasReady: true) },
                 { $0.startingFromQueue() }, { $0.cancellationAnnounced() }))
-        #expect(after(starting, { $0.startRequested(isCancelled: false) })?.phase == .executing)
+        #expect(after(starting, { $0.startRequested() })?.phase == .executing)
         #expect(after(starting, { $0.failed() }, { $0.finished() })?.outcome == .failed)
         let cancelled = try #require(after(starting, { $0.cancelRequested() }))
-        #expect(after(cancelled, { $0.startRequested(isCancelled: false) }) == nil)
+        #expect(after(cancelled, { $0.startRequested() }) == nil)
     }
 
     /// No subclass overrides the `cancel()` of an operation on the fast path.
