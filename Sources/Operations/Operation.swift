@@ -122,6 +122,11 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// event: when an operation leaves, when the queue resumes after a suspension, or when its
     /// width changes. Once the operation is cancelled, the queue does not read the property any
     /// more.
+    ///
+    /// The property of an operation that is in no queue is read once when its last unfinished
+    /// dependency has finished or is removed, on the thread that finished or removed it. The result
+    /// has no effect, but an override may do something in that call, such as adding the operation
+    /// to a queue.
     open var isReady: Bool {
         let state = status
         return state.isReady || state.phase == .finished

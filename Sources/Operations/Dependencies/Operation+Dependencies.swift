@@ -133,8 +133,8 @@ extension Operation {
     /// *checkingReadiness*. The caller tells the two apart by ``LifecycleState/Flags/fastPath``. A
     /// dependent that is not on the fast path is retained for the caller.
     ///
-    /// - Returns: the changes of observed dependents and the unmet conditions, to be handled once
-    ///   no lock is held; nil if there are none.
+    /// - Returns: the changes of observed dependents, the unmet conditions and the dependents in no
+    ///   queue whose `isReady` is read, to be handled once no lock is held; nil if there are none.
     @inline(__always)
     func releaseSuccessors(_ ready: (Unmanaged<Operation>) -> Void) -> DeferredNotifications? {
         guard let edges = edges.load(ordering: .relaxed) else { return nil }
@@ -211,12 +211,27 @@ extension Operation {
                     _ = dependent.retain()
                     isRetained = true
                 }
+                if actions == .readReadiness { deferReading(of: dependent, &deferred) }
                 return actions
             }
         }
-        if let actions = change?.actions, !actions.isEmpty { return true }
+        if let actions = change?.actions, !actions.isDisjoint(with: [.enqueue, .checkReadiness]) {
+            return true
+        }
         if isRetained { dependent.release() }
         return false
+    }
+
+    /// Has `isReady` of an operation that is in no queue read once the lock of the finished
+    /// dependency is released. The dependency still counts as unfinished.
+    @inline(never)
+    private static func deferReading(
+        of dependent: Unmanaged<Operation>, _ deferred: inout DeferredNotifications?
+    ) {
+        guard let operation = reference(toDependent: dependent) else { return }
+        let list = deferred ?? DeferredNotifications()
+        deferred = list
+        list.unqueued.append(operation)
     }
 
     /// Has observers notified once the lock of the finished dependency is released.
@@ -326,14 +341,17 @@ extension Edges {
     }
 }
 
-/// Notifications and cancellations that have to wait until a lock is released.
+/// Calls of user code that have to wait until a lock is released.
 final class DeferredNotifications {
     var recorders: [any OperationRecorder] = []
     var rejections: [UnmetCondition] = []
+    /// The operations in no queue whose last dependency has finished.
+    var unqueued: [Operation] = []
 
     func send() {
         for recorder in recorders { recorder.notifyObservers() }
         for rejection in rejections { rejection.cancelDependent() }
+        for operation in unqueued { _ = operation.isReady }
     }
 }
 

@@ -19,6 +19,9 @@ extension LifecycleState {
         static var returnSlot: Actions { Actions(rawValue: 1 << 4) }
         /// Call the handlers that were registered for a cancellation.
         static var callCancelHandlers: Actions { Actions(rawValue: 1 << 5) }
+        /// Read `isReady` of the operation, which is in no queue. Only an override does something
+        /// with that.
+        static var readReadiness: Actions { Actions(rawValue: 1 << 6) }
     }
 
     // MARK: Events of becoming ready
@@ -132,10 +135,11 @@ extension LifecycleState {
         return phase == .queued ? .reconsiderReady : []
     }
 
-    /// One dependency has finished.
+    /// One dependency has finished, or was removed.
     mutating func dependencyFinished() -> Actions? {
         unfinishedDependencies -= 1
-        return unfinishedDependencies == 0 ? mayBeReady() ?? [] : []
+        guard unfinishedDependencies == 0 else { return [] }
+        return mayBeReady() ?? (phase == .created && !has(.fastPath) ? .readReadiness : [])
     }
 
     // MARK: Events of being on hold
@@ -229,7 +233,7 @@ extension LifecycleState {
     /// called, like every executing operation.
     mutating func startRequested() -> Actions? {
         guard phase == .starting ? !has(.cancelled) : phase == .created && !isStopped,
-            !isCancelled, !has(.reserved)
+            !has(.reserved)
         else { return nil }
         phase = .executing
         return []

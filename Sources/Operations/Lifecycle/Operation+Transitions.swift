@@ -49,6 +49,7 @@ extension Operation {
         if actions.contains(.reconsiderReady) { reconsiderReady() }
         if actions.contains(.moveToCancelled) { retainedQueue()?.eventOffering { $0.cancel(self) } }
         if change.after.has(.observed) { notifyObservers() }
+        if actions.contains(.readReadiness) { _ = isReady }
         if actions.contains(.callCancelHandlers) { callCancelHandlers() }
     }
 

@@ -43,6 +43,69 @@ struct ReadinessTests {
         #expect(operations.allSatisfy { $0.calls.value == 1 })
     }
 
+    /// An override of `isReady` may begin what prepares the operation to be added to a queue.
+    @Test("O26: isReady of an operation in no queue is read when its last dependency goes")
+    func isReadyIsReadInNoQueue() async {
+        let operations = (0..<4).map { _ in Scripted { _ in true } }
+        let dependencies = (Operation(), BlockOperation {}, Operation(), Operation())
+        operations[0].addDependency(dependencies.0)
+        operations[1].addDependency(dependencies.1)
+        operations[2].addDependency(dependencies.2)
+        for operation in operations[0...2] { operation.addDependency(dependencies.3) }
+        dependencies.0.start()
+        await OperationQueue().addOperations([dependencies.1], waitUntilFinished: true)
+        dependencies.2.start()
+        #expect(operations.map(\.calls.value) == [0, 0, 0, 0])
+        operations[0].removeDependency(dependencies.3)
+        #expect(operations.map(\.calls.value) == [1, 0, 0, 0])
+        dependencies.3.start()
+        // A wait may return before a worker has released the dependents.
+        #expect(await comesTrue { operations.map(\.calls.value) == [1, 1, 1, 0] })
+        #expect(operations.allSatisfy { $0.ran.value == 0 })
+    }
+
+    @Test("O26: such a read may add the operation to a queue")
+    func isReadyReadInNoQueueMayAddOperation() async {
+        final class Adding: Operation, @unchecked Sendable {
+            let queue = OperationQueue()
+            let isAdded = Atomic(false)
+            override var isReady: Bool {
+                guard super.isReady else { return false }
+                if !isAdded.exchange(true, ordering: .acquiringAndReleasing) {
+                    queue.addOperation(self)
+                }
+                return true
+            }
+        }
+        for usesQueue in [true, false] {
+            let (operation, dependency) = (Adding(), Operation())
+            operation.addDependency(dependency)
+            if usesQueue { OperationQueue().addOperation(dependency) } else { dependency.start() }
+            await operation.finished()
+        }
+    }
+
+    @Test("O26: an operation may go away while its last dependency ends")
+    func operationMayGoAwayWhileLastDependencyEnds() async {
+        final class Leaving: Operation, @unchecked Sendable {
+            let left: Tally
+            init(_ left: Tally) { self.left = left }
+            deinit { left.increment() }
+            override var isReady: Bool { super.isReady }
+        }
+        let (left, queue) = (Tally(), OperationQueue())
+        let count = max(200, 4_000 / slowness)
+        for _ in 0..<count {
+            let dependency = BlockOperation {}
+            var operation: Leaving? = Leaving(left)
+            operation?.addDependency(dependency)
+            queue.addOperation(dependency)
+            operation = nil
+        }
+        await queue.drain()
+        #expect(await comesTrue { left.value == count })
+    }
+
     /// Overrides `isReady` without calling `super`.
     private final class WithoutSuper: Operation, @unchecked Sendable {
         let value = Atomic(true)
