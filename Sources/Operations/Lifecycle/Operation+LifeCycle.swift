@@ -240,10 +240,6 @@ extension Operation {
             if let companion { beforeLeaving { companion.ended(self) } }
             queue?._withUnsafeGuaranteedRef { queue in
                 if before.has(.hasEndObservers) { driver = queue.driver }
-                // An operation that replaces `start()` has no `main()` that would be counted.
-                if before.phase == .starting, !before.isCancelled {
-                    queue.activeProgress?.completeUnit()
-                }
                 if queue.isObserved { beforeLeaving { queue.tracing.recordEnd(of: self, before) } }
                 if before.has(.failed), let companion = queue.companion {
                     beforeLeaving { notifyFailure(to: companion, of: queue) }

@@ -64,6 +64,32 @@ struct ProgressContractTests {
         #expect(queue.progress.completedUnitCount == 1)
     }
 
+    /// Such an operation adds a child of its own to the queue's progress, if it has any progress.
+    @Test("Q20: an operation that replaces start() does not count, unless it calls super")
+    func operationThatReplacesStartDoesNotCount() async {
+        final class Calling: Operation, @unchecked Sendable {
+            override func start() { super.start() }
+        }
+        final class Reporting: StateKeepingOperation, @unchecked Sendable {
+            override func main() {
+                let own = Progress(totalUnitCount: 2)
+                OperationQueue.current?.progress.addChild(own, withPendingUnitCount: 1)
+                own.completedUnitCount = 2
+                stage = .finished
+            }
+        }
+        let queue = serialQueue()
+        queue.progress.totalUnitCount = 3
+        let fractions = Recorder<Int64>()
+        for operation in [DispatchedOperation {}, Reporting(), Calling(), Reporting()] {
+            queue.addOperation(operation)
+            await operation.finished()
+            fractions.record(Int64((queue.progress.fractionCompleted * 3).rounded()))
+        }
+        await queue.drain()
+        #expect(fractions.events == [0, 1, 2, 3])
+    }
+
     @Test("Q20: an operation that another one starts by hand does not count")
     func operationStartedByHandDoesNotCount() async {
         let queue = serialQueue()
