@@ -109,7 +109,13 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// For that, the main thread must serve the main dispatch queue: with `dispatchMain()`, a run
     /// loop, or an `async` main function. The width, suspension, name and quality of service of the
     /// queue are fixed; setting them has no effect.
-    public static let main: OperationQueue = {
+    ///
+    /// A subclass may return a queue of its own. For a queue whose operations run on the main
+    /// thread too, set its ``underlyingQueue`` to `DispatchQueue.main`.
+    open class var main: OperationQueue { theMain }
+
+    /// The main queue, whatever a subclass returns as its own.
+    private static let theMain: OperationQueue = {
         var state = QueueState(executor: .mainThread, width: 1)
         state.qualityRank = QualityOfService.userInteractive.rank
         return OperationQueue(state, Settings(name: "NSOperationQueue Main Queue"))
@@ -118,7 +124,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// The queue of the operation that the caller runs in.
     ///
     /// Outside of operations it is ``main`` on the main thread, and nil elsewhere.
-    public static var current: OperationQueue? {
+    open class var current: OperationQueue? {
         TaskContext.queue ?? ThreadContext.currentQueue ?? (MainThread.isCurrent ? main : nil)
     }
 
@@ -358,7 +364,12 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// queue's width and that of the dispatch queue hold. Suspending the operation queue does not
     /// suspend the dispatch queue. For ``main`` it is `DispatchQueue.main`, and cannot be changed.
     ///
-    /// - Precondition: set only while ``operationCount`` is 0, and not to `DispatchQueue.main`.
+    /// With `DispatchQueue.main`, operations run on the main thread, one by one, as on Apple's
+    /// systems, although Apple's documentation forbids it. The main thread must serve the main
+    /// dispatch queue, as for ``main``. Unlike that queue, this one can be suspended and
+    /// configured.
+    ///
+    /// - Precondition: set only while ``operationCount`` is 0.
     open var underlyingQueue: DispatchQueue? {
         get { snapshot { $0.executor.underlyingQueue } }
         set {
@@ -421,6 +432,9 @@ extension OperationQueue {
     var opaque: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
     var isMain: Bool { self === OperationQueue.main }
+
+    /// Whether the operations run on the main thread.
+    var runsOnMainThread: Bool { snapshot { $0.executor }.isMainThread }
 
     func checkWidth(_ width: Int) throws(OperationMisuse) {
         guard width >= 0 || width == Self.defaultMaxConcurrentOperationCount else {

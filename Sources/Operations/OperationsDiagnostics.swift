@@ -7,7 +7,7 @@ public enum OperationsDiagnostics {
         /// Operations that wait for each other, by name; the first name is repeated at the end.
         case dependencyCycle([String])
         /// The main thread waits for the operation or queue named here, while operations of the
-        /// main queue wait for the main thread.
+        /// main queue, or of that queue, wait for the main thread.
         case mainThreadWait(String)
         /// An operation failed, and nothing read its error or result before the operation, and
         /// every operation that was cancelled because of it, was released.
@@ -20,8 +20,8 @@ public enum OperationsDiagnostics {
                 "dependency cycle: \(names.joined(separator: " → ")). None of these can start until "
                     + "one of them is cancelled or one of these dependencies is removed"
             case .mainThreadWait(let name):
-                "the main thread waits for \(name) while operations of OperationQueue.main wait for the "
-                    + "main thread. Wait with await, or add a completion block, or wait on another thread"
+                "the main thread waits for \(name) while operations that run on the main thread wait for "
+                    + "it. Wait with await, or add a completion block, or wait on another thread"
             case .unobservedFailure(let operation, let error):
                 "\(operation) failed, and its failure was never observed: \(error). Await its value, "
                     + "read its error, or add a dependency on its failure"

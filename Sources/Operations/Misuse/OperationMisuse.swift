@@ -26,8 +26,6 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
         case blockAddedAfterStart
         /// This number cannot be a queue's width.
         case invalidWidth(Int)
-        /// The main dispatch queue cannot be an underlying queue.
-        case underlyingMainQueue
         /// The underlying queue was to be changed while operations are in the queue.
         case queueNotEmpty
         /// A queue of a test scheduler cannot have an underlying queue.
@@ -156,13 +154,6 @@ func misuse(_ misuse: OperationMisuse) -> Never {
 }
 
 extension OperationMisuse {
-    static func underlyingMainQueue(of queue: String) -> Self {
-        Self(
-            .underlyingMainQueue,
-            "underlyingQueue of \(queue) cannot be the main dispatch queue: use "
-                + "OperationQueue.main")
-    }
-
     static func underlyingQueueOfDriven(_ queue: String) -> Self {
         Self(
             .controlledByTestScheduler,

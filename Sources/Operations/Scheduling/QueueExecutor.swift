@@ -16,6 +16,15 @@ enum QueueExecutor {
         }
     }
 
+    /// Whether the main thread runs the operations.
+    var isMainThread: Bool {
+        switch self {
+        case .workers, .driver: false
+        case .mainThread: true
+        case .dispatch(let queue): MainThread.isServed(by: queue)
+        }
+    }
+
     func isSame(as other: QueueExecutor) -> Bool {
         switch (self, other) {
         case (.workers, .workers), (.mainThread, .mainThread), (.driver, .driver): true
@@ -46,14 +55,12 @@ struct QueueOffer {
 extension OperationQueue {
     /// Sets ``underlyingQueue``, but throws where the property's setter stops the program.
     ///
-    /// - Throws: ``OperationMisuse`` with kind `underlyingMainQueue`, `queueNotEmpty` or
-    ///   `queueOfTestScheduler`.
+    /// - Throws: ``OperationMisuse`` with kind `queueNotEmpty` or `controlledByTestScheduler`.
     public final func setUnderlyingQueueChecked(
         _ queue: DispatchQueue?
     ) throws(OperationMisuse) {
         guard !isMain else { return }
         if driver != nil { throw .underlyingQueueOfDriven(label) }
-        if let queue, MainThread.isServed(by: queue) { throw .underlyingMainQueue(of: label) }
         let executor = queue.map { QueueExecutor.dispatch($0) } ?? .workers
         guard setExecutor(executor) else { throw .underlyingQueueChange(of: label) }
     }

@@ -148,7 +148,7 @@ extension Awaited {
 extension Operation: Awaited {
     func blockThread(at latch: Latch) {
         CancelRound.willBlock()
-        OperationsDiagnostics.waitBegins(for: label)
+        OperationsDiagnostics.waitBegins(for: label, in: retainedQueue())
         promoteForWait()
         latch.waitOnWorker(for: .operation(self))
     }
@@ -159,7 +159,7 @@ extension Operation: Awaited {
 extension OperationQueue: Awaited {
     func blockThread(at latch: Latch) {
         CancelRound.willBlock()
-        OperationsDiagnostics.waitBegins(for: "the operations of \(label)")
+        OperationsDiagnostics.waitBegins(for: "the operations of \(label)", in: self)
         promoteAllForWait()
         latch.waitOnWorker(for: .queue(self))
     }
@@ -168,10 +168,14 @@ extension OperationQueue: Awaited {
 }
 
 extension OperationsDiagnostics {
-    /// Reports a wait of the main thread that may hold up the main queue; waits call this before
-    /// they block.
-    static func waitBegins(for name: @autoclosure () -> String) {
-        guard MainThread.isCurrent, OperationQueue.main.operationCount > 0 else { return }
+    /// Reports a wait of the main thread that may hold up the main queue, or that holds up the
+    /// queue for which it waits; waits call this before they block.
+    static func waitBegins(
+        for name: @autoclosure () -> String, in queue: @autoclosure () -> OperationQueue?
+    ) {
+        guard MainThread.isCurrent,
+            OperationQueue.main.operationCount > 0 || queue()?.runsOnMainThread == true
+        else { return }
         handler(.mainThreadWait(name()))
     }
 }

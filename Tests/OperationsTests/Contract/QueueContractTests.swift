@@ -1,3 +1,4 @@
+import Dispatch
 import Operations
 import OperationsTestKit
 import OperationsTestSupport
@@ -394,6 +395,33 @@ struct QueueContractTests {
         #expect(queue.name == "late")
         queue.name = nil
         #expect(queue.name?.hasPrefix("NSOperationQueue 0x") == true)
+    }
+
+    @Test("Q14, Q18: main and current can be overridden, and the library uses its own")
+    func mainAndCurrentCanBeOverridden() async {
+        final class Named: OperationQueue, @unchecked Sendable {
+            private static let shared: Named = {
+                let queue = Named()
+                queue.underlyingQueue = .main
+                return queue
+            }()
+            override class var main: Named { shared }
+            override class var current: OperationQueue? { OperationQueue.current ?? shared }
+        }
+        #expect(Named.main !== OperationQueue.main)
+        let isShared = await onThread { Named.current === Named.main }
+        #expect(isShared)
+        let seen = Recorder<Bool>()
+        Named.main.addOperation {
+            MainActor.assertIsolated()
+            seen.record(OperationQueue.current === Named.main)
+        }
+        await Named.main.drain()
+        OperationQueue.main.addOperation { seen.record(Named.current === OperationQueue.main) }
+        await OperationQueue.main.drain()
+        #expect(seen.events == [true, true])
+        OperationQueue.main.isSuspended = true
+        #expect(!OperationQueue.main.isSuspended)
     }
 
     @Test("Decision 1, Q14: queues are equal by identity, and all their members can be overridden")

@@ -1,8 +1,9 @@
 import Dispatch
-import Operations
 import OperationsTestKit
 import OperationsTestSupport
 import Testing
+
+@testable import Operations
 
 /// Operation queues that run on a dispatch queue of the user: rows Q9, Q16 and B14.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
@@ -176,15 +177,54 @@ struct UnderlyingQueueContractTests {
         expect(result, says: "Download queue")
     }
 
-    @Test("B14: the main dispatch queue is rejected")
-    func mainDispatchQueueIsRejected() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
-        {
-            let queue = OperationQueue()
-            queue.name = "Download queue"
-            queue.underlyingQueue = DispatchQueue.main
+    @Test("B14: with the main dispatch queue, everything runs on the main thread, in order")
+    func mainDispatchQueueRunsOperationsOnMainThread() async {
+        let queue = OperationQueue()
+        queue.name = "Interface"
+        queue.underlyingQueue = .main
+        let (inside, seen) = (Occupancy(), Recorder<String>())
+        @Sendable func record(_ name: String) {
+            inside.enter()
+            MainActor.assertIsolated()
+            #expect(OperationQueue.current === queue)
+            seen.record(name)
+            inside.leave()
         }
-        expect(result, says: "Download queue", "OperationQueue.main")
+        let (first, last) = (
+            BlockOperation { seen.record("first") }, BlockOperation { record("last") }
+        )
+        last.queuePriority = .veryHigh
+        last.addDependency(first)
+        queue.addOperation(last)
+        queue.addBarrierBlock { record("barrier") }
+        queue.addOperation { record("block") }
+        queue.addOperation(DispatchedOperation { seen.record("elsewhere") })
+        OperationQueue().addOperation(first)
+        await queue.drain()
+        #expect(inside.highest == 1)
+        #expect(seen.events.prefix(3) == ["first", "last", "barrier"])
+        #expect(Set(seen.events.dropFirst(3)) == ["block", "elsewhere"])
+    }
+
+    @Test("B14: a queue on the main dispatch queue can still be configured")
+    func queueOnMainDispatchQueueCanBeConfigured() async {
+        let queue = OperationQueue()
+        queue.underlyingQueue = .main
+        queue.isSuspended = true
+        queue.maxConcurrentOperationCount = 3
+        queue.qualityOfService = .utility
+        #expect(queue.isSuspended && queue.maxConcurrentOperationCount == 3)
+        #expect(queue.qualityOfService == .utility && queue !== OperationQueue.main)
+        let ran = Tally()
+        queue.addOperation { ran.increment() }
+        await OperationQueue.main.drain()
+        #expect(ran.value == 0)
+        queue.isSuspended = false
+        await queue.drain()
+        queue.underlyingQueue = nil
+        queue.addOperation { #expect(!MainThread.isCurrent) }
+        await queue.drain()
+        #expect(ran.value == 1)
     }
 
     @Test("Q14: underlyingQueue can be overridden")
@@ -198,8 +238,8 @@ struct UnderlyingQueueContractTests {
         #expect(queue.sets.value == 1)
     }
 
-    @Test("Q16, B14: the checked setter throws for a busy queue and for the main dispatch queue")
-    func checkedSetterThrowsForBusyAndMainQueues() async throws {
+    @Test("Q16: the checked setter throws for a busy queue")
+    func checkedSetterThrowsForBusyQueue() async throws {
         let queue = suspendedQueue()
         queue.name = "Download queue"
         let underlying = DispatchQueue(label: "underlying")
@@ -209,8 +249,6 @@ struct UnderlyingQueueContractTests {
         #expect(queue.underlyingQueue == nil)
         queue.isSuspended = false
         await queue.drain()
-        let main = Checked.message { try queue.setUnderlyingQueueChecked(.main) }
-        #expect(main?.contains("Download queue") == true)
         try queue.setUnderlyingQueueChecked(underlying)
         #expect(queue.underlyingQueue === underlying)
     }

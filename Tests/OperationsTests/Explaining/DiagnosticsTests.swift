@@ -1,3 +1,4 @@
+import Dispatch
 import Operations
 import OperationsTestKit
 import OperationsTestSupport
@@ -155,6 +156,38 @@ struct DiagnosticsTests {
             #expect(found.events.count == 1)
             #expect(
                 found.events.first?.contains("the operations of queue 'Download queue'") == true)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func waitOfMainThreadForQueueOnMainThreadIsReported(waitsForQueue: Bool) async {
+        await #expect(processExitsWith: .success) { [waitsForQueue] in
+            let found = Recorder<String>()
+            await MainActor.run {
+                let queue = OperationQueue()
+                queue.name = "Interface"
+                queue.underlyingQueue = .main
+                let operation = StateKeepingOperation()
+                operation.name = "draw"
+                queue.addOperation(operation)
+                let messages = findings {
+                    // The handler ends the operation, so that the wait ends.
+                    OperationsDiagnostics.handler = {
+                        [inner = OperationsDiagnostics.handler] finding in
+                        inner(finding)
+                        operation.stage = .finished
+                    }
+                    if waitsForQueue {
+                        queue.waitUntilAllOperationsAreFinished()
+                    } else {
+                        operation.waitUntilFinished()
+                    }
+                }
+                for message in messages { found.record(message) }
+            }
+            #expect(found.events.count == 1)
+            let name = waitsForQueue ? "the operations of queue 'Interface'" : "'draw'"
+            #expect(found.events.first?.contains("waits for \(name) while") == true)
         }
     }
 
