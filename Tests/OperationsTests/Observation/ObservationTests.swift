@@ -83,6 +83,20 @@ struct ObservationTests {
         #expect(log.events.suffix(2) == ["executing true>false", "finished false>true"])
     }
 
+    /// On Apple's systems the order is the reverse for a dependency that is added.
+    @Test func dependenciesAreReportedBeforeIsReadyWhenOneIsAdded() {
+        let log = Recorder<String>()
+        let (operation, dependency) = (Operation(), Operation())
+        let observations = [
+            operation.observe(\.isReady) { _, _ in log.record("isReady") },
+            operation.observe(\.dependencies) { _, _ in log.record("dependencies") },
+        ]
+        operation.addDependency(dependency)
+        operation.removeDependency(dependency)
+        #expect(log.events == ["dependencies", "isReady", "isReady", "dependencies"])
+        withExtendedLifetime(observations) {}
+    }
+
     @Test func cancellationIsReportedBeforeEnd() {
         let log = Recorder<String>()
         let operation = Operation()
