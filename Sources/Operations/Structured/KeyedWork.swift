@@ -5,6 +5,11 @@
 /// operation has finished, that task cancels the operation. After the last task has left, no other
 /// task can enter.
 ///
+/// The body of the operation holds this object, so this object must not hold the operation for
+/// longer than tasks wait for it: the two would keep each other alive. The operation is set when
+/// the first task enters, and taken when the last task leaves. An operation that was made in vain,
+/// because its task joins other work, is never set.
+///
 /// The body of the operation may itself wait for other shared work. Such a wait is an input: its
 /// priority follows the priority of this work. One thread at a time applies priorities. Each change
 /// sets `needsApplying`, and the thread that applies looks at it again when it is done. So the last
@@ -21,6 +26,7 @@ final class KeyedWork: Sendable {
     }
 
     private struct State {
+        /// The operation, while tasks wait for it.
         var operation: Operation?
         /// The priorities of the waiting tasks, by ticket.
         var priorities: [Int: Operation.QueuePriority] = [:]
@@ -36,6 +42,13 @@ final class KeyedWork: Sendable {
 
         var highest: Operation.QueuePriority? { priorities.values.max() }
 
+        mutating func enter(_ priority: Operation.QueuePriority) -> Int {
+            lastTicket += 1
+            priorities[lastTicket] = priority
+            prioritiesChanged()
+            return lastTicket
+        }
+
         mutating func prioritiesChanged() {
             if let highest, highest != applied { needsApplying = true }
         }
@@ -48,23 +61,26 @@ final class KeyedWork: Sendable {
         state = Locked(State(applied: priority))
     }
 
-    /// The operation, once ``begin(_:)`` has set it.
+    /// The operation; nil before ``begin(_:_:)`` and after the last task has left.
     var operation: Operation? { state.withLock { $0.operation } }
 
-    /// Sets the operation. Called before other tasks can find this object.
-    func begin(_ operation: Operation) { state.withLock { $0.operation = operation } }
-
     // MARK: Waiting tasks
+
+    /// Sets the operation and registers its first task. Called before other tasks can find this
+    /// object. Returns the ticket of the task.
+    func begin(_ operation: Operation, _ priority: Operation.QueuePriority) -> Int {
+        state.withLock { state in
+            state.operation = operation
+            return state.enter(priority)
+        }
+    }
 
     /// Registers a waiting task; returns its ticket, or nil if the operation will have no result
     /// for it. Call ``applyPriority()`` next.
     func enter(_ priority: Operation.QueuePriority) -> Int? {
         state.withLock { state in
             guard !state.isAbandoned, state.operation?.canBeJoined == true else { return nil }
-            state.lastTicket += 1
-            state.priorities[state.lastTicket] = priority
-            state.prioritiesChanged()
-            return state.lastTicket
+            return state.enter(priority)
         }
     }
 
@@ -72,12 +88,15 @@ final class KeyedWork: Sendable {
     ///
     /// - Returns: whether no task waits any longer.
     func leave(_ ticket: Int) -> Bool {
-        let isLast = state.withLock { state in
+        let (isLast, operation) = state.withLock { state -> (Bool, Operation?) in
             state.priorities[ticket] = nil
             state.prioritiesChanged()
-            if state.priorities.isEmpty { state.isAbandoned = true }
-            return state.isAbandoned
+            guard state.priorities.isEmpty else { return (false, nil) }
+            state.isAbandoned = true
+            return (true, state.operation.take())
         }
+        // This may be the last reference, and must not be released under the lock.
+        withExtendedLifetime(operation) {}
         applyPriority()
         return isLast
     }
@@ -140,22 +159,23 @@ final class KeyedWork: Sendable {
 final class KeyedWorkTable: Sendable {
     private let table = KeyTable<KeyedWork>()
 
-    /// Enters the work with the key, or `new`, whose operation has not been added yet.
+    /// Enters the work with the key, or `new`, whose operation is the given one and has not been
+    /// added yet.
     ///
     /// - Returns: the work, the ticket, and whether it is the new work.
     func enter(
-        _ key: OperationKey, _ priority: Operation.QueuePriority, new: KeyedWork
+        _ key: OperationKey, _ priority: Operation.QueuePriority, new: KeyedWork,
+        of operation: Operation
     ) -> (work: KeyedWork, ticket: Int, isNew: Bool) {
         let (work, ticket, isNew, replaced) = table.change(key) {
-            entry -> (KeyedWork, Int?, Bool, KeyedWork?) in
+            entry -> (KeyedWork, Int, Bool, KeyedWork?) in
             if let work = entry, let ticket = work.enter(priority) {
                 return (work, ticket, false, nil)
             }
             defer { entry = new }
-            return (new, new.enter(priority), true, entry)
+            return (new, new.begin(operation, priority), true, entry)
         }
         withExtendedLifetime(replaced) {}
-        guard let ticket else { preconditionFailure("new work can be entered") }
         work.applyPriority()
         return (work, ticket, isNew)
     }

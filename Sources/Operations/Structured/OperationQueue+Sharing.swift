@@ -10,7 +10,9 @@ extension OperationQueue {
     ///
     /// The first task adds an operation. Until that operation finishes, other tasks with an equal
     /// key wait for its result, and their own bodies are not called. If a task is cancelled, its
-    /// wait ends at once. When the last waiting task is cancelled, the operation is cancelled.
+    /// wait ends at once. When the last waiting task is cancelled, the operation is cancelled. What
+    /// a body captures is released at the latest when the call has returned and the operation has
+    /// ended; a call whose own body is not called keeps nothing after it has returned.
     ///
     /// The operation has the highest priority of the waiting tasks, which changes as tasks come and
     /// go. If the body itself calls this method, in any queue, then that call has at least the
@@ -58,14 +60,7 @@ extension OperationQueue {
     ) async throws -> Output {
         try Task.checkCancellation()
         let table = keyedWork
-        let new = KeyedWork(priority: priority)
-        let operation = make(new)
-        operation.apply(traits)
-        operation.queuePriority = priority
-        applyQueueQuality(to: operation)
-        new.begin(operation)
-        let (work, ticket, isNew) = table.enter(key, priority, new: new)
-        if isNew { addOperation(operation) }
+        let (work, ticket) = enter(table, key, traits, priority, make)
         let outer = KeyedWork.current
         let input = outer?.add(.init(work: work, ticket: ticket, priority: priority))
         defer { if let input { outer?.removeInput(input) } }
@@ -83,6 +78,24 @@ extension OperationQueue {
             throw CancellationError()
         }
         return try shared.result
+    }
+
+    /// Enters the work with the key. Makes and adds an operation if there is no such work.
+    ///
+    /// A function of its own: a task that joins other work releases the operation that it has made
+    /// before it waits.
+    private func enter<Output: Sendable>(
+        _ table: KeyedWorkTable, _ key: OperationKey, _ traits: [OperationTrait],
+        _ priority: Operation.QueuePriority, _ make: (KeyedWork) -> TypedOperation<Output>
+    ) -> (work: KeyedWork, ticket: Int) {
+        let new = KeyedWork(priority: priority)
+        let operation = make(new)
+        operation.apply(traits)
+        operation.queuePriority = priority
+        applyQueueQuality(to: operation)
+        let (work, ticket, isNew) = table.enter(key, priority, new: new, of: operation)
+        if isNew { addOperation(operation) }
+        return (work, ticket)
     }
 
     /// The work that tasks share by keys; made when first needed.

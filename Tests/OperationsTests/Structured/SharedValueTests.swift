@@ -170,6 +170,76 @@ struct SharedValueTests {
         #expect(operation.isCancelled)
     }
 
+    /// How the calls of a test end.
+    enum Ending: CaseIterable {
+        /// All tasks get the value.
+        case finished
+        /// All tasks are cancelled before the operation begins.
+        case cancelled
+        /// The operation is cancelled, not the tasks.
+        case cancelledByOthers
+        /// The queue drops the operation, and the tasks are cancelled.
+        case refused
+    }
+
+    private final class RefusingQueue: OperationQueue, @unchecked Sendable {
+        private let last = Locked<WeakOperation>(WeakOperation())
+
+        private struct WeakOperation { weak var operation: Operation? }
+
+        var refused: Operation? { last.withLock { $0.operation } }
+
+        override func addOperation(_ operation: Operation) {
+            last.withLock { $0.operation = operation }
+        }
+    }
+
+    @Test(arguments: Ending.allCases, [true, false])
+    func capturesOfAllCallersAreReleased(_ ending: Ending, isAsync: Bool) async {
+        let refusing = RefusingQueue()
+        let queue = ending == .refused ? refusing : suspendedQueue()
+        let released = Tally()
+        let tasks = (0..<20).map { _ in
+            Task {
+                let token = Token(released)
+                _ =
+                    isAsync
+                    ? try await queue.sharedValue(by: "key") { () async throws in
+                        withExtendedLifetime(token) {}
+                    }
+                    : try await queue.sharedValue(by: "key") { withExtendedLifetime(token) {} }
+            }
+        }
+        if ending == .refused {
+            #expect(await comesTrue { refusing.refused?.withExtras { $0.waiters.count } == 20 })
+        } else {
+            #expect(await waiters(20, of: queue))
+        }
+        switch ending {
+        case .finished: queue.isSuspended = false
+        case .cancelledByOthers: queue.cancelAllOperations()
+        case .cancelled, .refused: for task in tasks { task.cancel() }
+        }
+        for task in tasks { _ = await task.result }
+        await queue.drain()
+        #expect(queue.keyedWork.count == 0)
+        #expect(await comesTrue { released.value == 20 })
+    }
+
+    @Test func taskThatGoesOnAfterTheBodyDoesNotKeepTheOperation() async throws {
+        let queue = OperationQueue()
+        let gate = AsyncGate()
+        nonisolated(unsafe) weak var operation: Operation?
+        let left = try await queue.sharedValue(by: "key") { () async in
+            operation = Operation.current
+            // This task inherits the body's task-local reference to the shared work.
+            return Task { try await gate.wait() }
+        }
+        #expect(await comesTrue { operation == nil })
+        gate.open()
+        try await left.value
+    }
+
     /// Tasks come, go and are cancelled at random; each gets its value or was cancelled.
     @Test func manyTasksShareAFewKeys() async {
         let queue = OperationQueue()
