@@ -133,7 +133,9 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// Adds an operation, which may start before this method returns.
     ///
     /// - Precondition: the operation is in no queue, not executing and not finished.
-    open func addOperation(_ operation: consuming Operation) {
+    open func addOperation(_ operation: Operation) {
+        // No `open` method has a `consuming` parameter: the compiler makes no thunk for an override
+        // without that word, and each call would leak the argument.
         enqueue(operation)
     }
 
@@ -165,7 +167,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     }
 
     /// Adds a block as an operation with the queue's quality of service.
-    open func addOperation(_ block: consuming @escaping @Sendable () -> Void) {
+    open func addOperation(_ block: @escaping @Sendable () -> Void) {
         guard let block = addBare(BareBlock(block)) else { return }
         let operation = BlockOperation(block: block.body)
         let qualityOfService = qualityOfService

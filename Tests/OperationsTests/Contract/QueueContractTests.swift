@@ -446,6 +446,28 @@ struct QueueContractTests {
                 "waitUntilAllOperationsAreFinished",
             ])
     }
+
+    @Test("Q3, Q14: overrides of the methods that add keep nothing that is added")
+    func overriddenMethodsThatAddKeepNothing() async {
+        let released = Tally()
+        // Of the superclass, so that the calls are dispatched dynamically.
+        let queue: OperationQueue = EverythingOverridden()
+        let last = Tallied(released)
+        queue.addOperation(Tallied(released))
+        queue.addOperation { [token = Token(released)] in withExtendedLifetime(token) {} }
+        queue.add { [token = Token(released)] in withExtendedLifetime(token) {} }
+        await queue.addOperations([Tallied(released), last], waitUntilFinished: false)
+        await last.waitUntilFinished()
+        await queue.drain()
+        // `last` is still in use.
+        #expect(await comesTrue { released.value == 4 })
+        withExtendedLifetime(last) {}
+    }
+}
+
+private final class Tallied: Operation, @unchecked Sendable {
+    private let token: Token
+    init(_ releases: Tally) { token = Token(releases) }
 }
 
 private final class EverythingOverridden: OperationQueue, @unchecked Sendable {

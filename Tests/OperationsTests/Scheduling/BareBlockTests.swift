@@ -22,7 +22,7 @@ private final class Record: Sendable {
 
 private final class OtherQueue: OperationQueue, @unchecked Sendable {
     let added = Tally()
-    override func addOperation(_ operation: consuming Operation) {
+    override func addOperation(_ operation: Operation) {
         added.increment()
         super.addOperation(operation)
     }
