@@ -12,7 +12,7 @@ struct BareBlocks: ~Copyable {
     /// The number of pending blocks: those that no worker has claimed.
     private(set) var pendingCount = 0
     private var head = 0
-    private var capacity = 0
+    private(set) var capacity = 0
     private var slots: UnsafeMutablePointer<BareBlock>?
 
     deinit { slots?.deallocate() }
@@ -79,6 +79,14 @@ struct BareBlocks: ~Copyable {
             pendingCount += 1
             slot(0).initialize(to: block)
         }
+    }
+
+    /// Gives back the memory of the list, which has become empty, if it is much.
+    mutating func shrink() {
+        guard capacity > mostKeptCapacity else { return }
+        assert(pendingCount == 0)
+        slots?.deallocate()
+        (slots, head, capacity) = (nil, 0, 0)
     }
 
     @inline(never)

@@ -172,7 +172,19 @@ struct Ring<Reference>: ~Copyable {
         }
         self = replacement
     }
+
+    /// Gives back the memory of a ring that has become empty, if it is much.
+    mutating func shrink() {
+        guard capacity > mostKeptCapacity else { return }
+        assert(count == 0)
+        var replacement = Ring(capacity: 64)
+        (replacement.head, replacement.tail) = (tail, tail)
+        self = replacement
+    }
 }
+
+/// The number of slots that an empty queue keeps for the next additions: less than 2 MB.
+let mostKeptCapacity = 65_536
 
 /// The lanes of all rings without capacity. They stay empty, because an operation is in a lane only
 /// while it has a place in the ring.

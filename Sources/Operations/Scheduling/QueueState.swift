@@ -300,6 +300,8 @@ struct QueueState: ~Copyable {
         departure.leavesReady = readyCount > 0
         if isEmpty, count > 0 {
             departure.isEmpty = true
+            ring.shrink()
+            bare.shrink()
             idleCount += 1
             departure.waiters = waiters.takeAll()
         }

@@ -337,4 +337,26 @@ struct SchedulerPartsTests {
         await queue.drain()
         #expect(seen.events == [true])
     }
+
+    /// A queue that once had very many operations does not keep the memory for their places.
+    @Test(arguments: [true, false])
+    func emptyQueueGivesBackItsMemory(bare: Bool) async {
+        let queue = suspendedQueue()
+        let count = 2 * mostKeptCapacity
+        if bare {
+            for _ in 0..<count { queue.addOperation {} }
+        } else {
+            for _ in 0..<count { queue.addOperation(Operation()) }
+        }
+        #expect(queue.snapshot { max($0.ring.capacity, $0.bare.capacity) } >= count)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(queue.snapshot { max($0.ring.capacity, $0.bare.capacity) } <= mostKeptCapacity)
+        // The queue goes on as before.
+        let operations = (0..<100).map { _ in Operation() }
+        for operation in operations { queue.addOperation(operation) }
+        queue.addOperation {}
+        await queue.drain()
+        #expect(operations.allSatisfy(\.isFinished) && queue.operationCount == 0)
+    }
 }
