@@ -437,9 +437,22 @@ extension Operation {
         guard !status.has(.barrier), let queue = ThreadContext.currentQueue,
             let progress = progress(in: queue), !mayRunAgain
         else { return main() }
+        beginUnit(of: progress).performAsCurrent(withPendingUnitCount: 1) { main() }
+        completeUnit()
+    }
+
+    /// Adds a unit to the progress, for the body that is about to run.
+    func beginUnit(of progress: Progress) -> Progress {
         let unit = progress.makeUnit()
-        unit.performAsCurrent(withPendingUnitCount: 1) { main() }
-        unit.completedUnitCount = 1
+        withExtras { $0.unit = unit }
+        return unit
+    }
+
+    /// Completes the unit of the body: when the body has returned, or before that when a body that
+    /// goes on has announced the operation's end.
+    func completeUnit() {
+        guard existingExtras != nil else { return }
+        withExtras { $0.unit.take() }?.completedUnitCount = 1
     }
 
     /// The progress that counts this operation as a unit, if that progress is active.

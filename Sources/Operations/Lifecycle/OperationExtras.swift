@@ -28,6 +28,8 @@ final class OperationExtras {
     /// The feature that accompanies the operation. Set before the operation is added, and then
     /// kept.
     var companion: (any OperationCompanion)?
+    /// The unit of the queue's progress that the running body stands for.
+    var unit: Progress?
     /// The operation that this one is a member of.
     weak var group: Operation?
     /// The observer that accompanies the operation. Set before the operation is added, and then

@@ -202,8 +202,8 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     private func runTask() async {
         do {
             if let queue = TaskContext.queue, let progress = progress(in: queue), !mayRunAgain {
-                let unit = progress.makeUnit()
-                defer { unit.completedUnitCount = 1 }
+                let unit = beginUnit(of: progress)
+                defer { completeUnit() }
                 output.set(
                     try await unit.performAsCurrent(withPendingUnitCount: 1) { try await main() })
             } else {

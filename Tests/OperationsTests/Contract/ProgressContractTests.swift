@@ -1,6 +1,7 @@
 import Operations
 import OperationsTestKit
 import OperationsTestSupport
+import Synchronization
 import Testing
 
 /// A queue's progress: rows Q20, B16.
@@ -61,6 +62,40 @@ struct ProgressContractTests {
         #expect(queue.progress.completedUnitCount == 0)
         gate.open()
         await queue.drain()
+        #expect(queue.progress.completedUnitCount == 1)
+    }
+
+    /// An operation whose `main()` announces its end itself, and goes on.
+    private final class EndsInMain: Operation, @unchecked Sendable {
+        let mayReturn = Signal()
+        private let isOver = Atomic(false)
+
+        override var isFinished: Bool { isOver.load(ordering: .acquiring) }
+
+        override func main() {
+            willChangeValue(forKey: "isFinished")
+            isOver.store(true, ordering: .releasing)
+            didChangeValue(forKey: "isFinished")
+            mayReturn.wait()
+        }
+    }
+
+    @Test("Q20: the end of an operation that main() announces finds the operation counted")
+    func announcedEndIsCounted() async {
+        let (queue, operation, fractions) = (OperationQueue(), EndsInMain(), Recorder<Double>())
+        queue.progress.totalUnitCount = 1
+        let hasCompleted = Signal()
+        operation.completionBlock = {
+            fractions.record(queue.progress.fractionCompleted)
+            hasCompleted.send()
+        }
+        queue.addOperation(operation)
+        await operation.finished()
+        fractions.record(queue.progress.fractionCompleted)
+        #expect(await hasCompleted.arrives())
+        operation.mayReturn.send()
+        #expect(fractions.events == [1, 1])
+        await onThread { operation.waitUntilFinished() }
         #expect(queue.progress.completedUnitCount == 1)
     }
 

@@ -113,7 +113,7 @@ struct EndTests {
 
     @Test func waitsForTheQueueEndBeforeADeinitThatBlocks() async {
         for body in Body.allCases {
-            let (queue, mayEnd, isGone) = (OperationQueue(), Signal(), Signal())
+            let (queue, mayEnd, isGone) = (suspendedQueue(), Signal(), Signal())
             do {
                 let object = OnRelease {
                     #expect(mayEnd.wait())
@@ -121,6 +121,7 @@ struct EndTests {
                 }
                 body.add(to: queue) { withExtendedLifetime(object) {} }
             }
+            queue.isSuspended = false
             await queue.drain()
             mayEnd.send()
             #expect(await isGone.arrives(), "\(body)")
