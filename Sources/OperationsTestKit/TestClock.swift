@@ -10,9 +10,10 @@ public struct TestClock: Clock, Sendable {
         /// The time from the creation of the scheduler to this moment.
         public let offset: Duration
 
-        /// Returns the moment that is `duration` after this one.
+        /// Returns the moment that is `duration` after this one. The duration is limited to a
+        /// century.
         public func advanced(by duration: Duration) -> Instant {
-            Instant(offset: offset + duration)
+            Instant(offset: offset + duration.limitedToLongestTime)
         }
 
         /// Returns the time from this moment to another one.

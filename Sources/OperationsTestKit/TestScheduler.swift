@@ -95,11 +95,11 @@ public final class TestScheduler: Sendable {
     public func runUntilIdle() throws(TestSchedulerError) { try core.run(.none) }
 
     /// Advances the time by a duration, and runs everything that can happen before, on the way and
-    /// at the end.
+    /// at the end. The duration is limited to a century.
     ///
     /// - Throws: ``TestSchedulerError/stepLimitReached(stepCount:last:)``.
     public func advance(by duration: Duration) throws(TestSchedulerError) {
-        try core.run(.until(core.now + duration))
+        try core.run(.until(core.now + duration.limitedToLongestTime))
     }
 
     /// Makes one step, at the present time.

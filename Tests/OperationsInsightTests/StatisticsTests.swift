@@ -45,7 +45,9 @@ struct DurationHistogramTests {
         }
         #expect(histogram.percentile(0) == .microseconds(1))
         #expect(histogram.percentile(100) == .microseconds(10_000))
-        #expect(histogram.percentile(-5) == histogram.percentile(0))
+        for percent in [-5, -Double.infinity, .nan] {
+            #expect(histogram.percentile(percent) == histogram.percentile(0))
+        }
     }
 
     @Test func mergingEqualsAddingAllValues() {

@@ -84,6 +84,17 @@ struct ExploreTests {
         #expect(orders.count == 6)
     }
 
+    @Test func anyNumberOfSchedulesIsAccepted() async {
+        await #expect(processExitsWith: .success) {
+            let exploration = try explore(schedules: .max) { scheduler in
+                let queue = scheduler.makeQueue()
+                for name in ["a", "b"] { queue.add(.name(name)) { await Task.yield() } }
+                try scheduler.run()
+            }
+            #expect(exploration.isComplete)
+        }
+    }
+
     @Test func noScheduleRunsTwice() throws {
         var seen: Set<String> = []
         let exploration = try explore(schedules: 2_000, seed: 1) { scheduler in

@@ -125,6 +125,27 @@ struct TimeTests {
         #expect(scheduler.names.contains("timer late"))
     }
 
+    @Test func anyDurationIsAccepted() async {
+        await #expect(processExitsWith: .success) {
+            let scheduler = TestScheduler(seed: 1)
+            let queue = scheduler.makeQueue()
+            let clock = scheduler.clock
+            try scheduler.advance(by: .seconds(1))
+            for time in [Duration(attoseconds: .max), .seconds(Int64.max)] {
+                #expect(clock.now.advanced(by: time) > clock.now)
+                let gate = TestGate()
+                let waiting = queue.add { await gate.wait() }
+                let waiter = queue.add { await waiting.finished(within: time) }
+                try scheduler.advance(by: .seconds(1))
+                gate.open()
+                try scheduler.run()
+                #expect(try waiter.result)
+                try scheduler.advance(by: time)
+            }
+            #expect(clock.now.offset > .seconds(1_000_000_000))
+        }
+    }
+
     @Test func tasksOutsideSchedulerMaySleep() async throws {
         let clock = scheduler.clock
         let ends = Tally()

@@ -165,10 +165,14 @@ final class PermitRequest: @unchecked Sendable {
         }
     }
 
-    /// The number of permits of a budget that the operation holds.
-    func held(of budget: ConcurrencyBudget) -> Int {
+    /// Returns how many permits of a budget each operation holds, all at one moment: together they
+    /// are not more than the budget has given away.
+    static func permits(of budget: ConcurrencyBudget, heldBy requests: [PermitRequest]) -> [Int] {
         ConcurrencyBudget.lock.withLock {
-            stage == .granted ? costs.first { $0.budget === budget }?.permits ?? 0 : 0
+            requests.map { request in
+                guard request.stage == .granted else { return 0 }
+                return request.costs.first { $0.budget === budget }?.permits ?? 0
+            }
         }
     }
 

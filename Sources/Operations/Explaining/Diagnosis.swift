@@ -123,7 +123,8 @@ struct Diagnosis {
             case .delay: reasons = [.delayed(time)]
             case .period: reasons = [.waitingForNextRun(time)]
             case .retry(let attempt, let error):
-                let limit = 1 + (controller.plan.retry?.limit ?? 0)
+                let retries = controller.plan.retry?.limit ?? 0
+                let limit = retries == .max ? retries : retries + 1
                 reasons = [
                     .waitingToRetry(
                         attempt: attempt, of: limit, delay: time, error: "\(error)")

@@ -54,7 +54,7 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
         /// The operation was added with a delay, of which this much is left.
         case delayed(Duration)
         /// The operation failed with this error. The given attempt, of so many at most, begins
-        /// after this delay.
+        /// after this delay. `Int.max` stands for any number of attempts.
         case waitingToRetry(attempt: Int, of: Int, delay: Duration, error: String)
         /// The operation is periodic, and runs again after this time.
         case waitingForNextRun(Duration)
@@ -156,7 +156,8 @@ extension OperationExplanation.Reason {
         case .leaving(let queue): "\(name) was cancelled and is about to leave \(queue)"
         case .delayed(let time): "\(name) is delayed for \(time.text)"
         case .waitingToRetry(let attempt, let limit, let time, let error):
-            "\(name) waits \(time.text) before attempt \(attempt) of \(limit): \(error)"
+            "\(name) waits \(time.text) before attempt \(attempt)"
+                + "\(limit == .max ? "" : " of \(limit)"): \(error)"
         case .waitingForNextRun(let time): "\(name) waits \(time.text) for its next run"
         case .waitingForPermits(let permits, let budget, let free, let ahead):
             "\(name) waits for \(permits) of '\(budget)', \(free) \(free == 1 ? "is" : "are") free"

@@ -60,7 +60,7 @@ extension OperationTrait {
     /// ``Operation/attempt`` tells the body which attempt it is.
     ///
     /// - Parameters:
-    ///   - limit: how many further attempts there are at most; not negative.
+    ///   - limit: how many further attempts there are at most; not negative, `.max` for no limit.
     ///   - backoff: how long to wait before each of them.
     ///   - isWorthwhile: whether to try again after the given error; always unless given.
     public static func retry(
@@ -85,7 +85,7 @@ extension OperationTrait {
     /// ```
     ///
     /// - Parameters:
-    ///   - limit: how many further attempts there are at most; not negative.
+    ///   - limit: how many further attempts there are at most; not negative, `.max` for no limit.
     ///   - backoff: how long to wait before each of them, unless `decide` returns a longer time.
     ///   - decide: returns whether to try again after the given error, and the shortest wait. It is
     ///     called on a worker thread, once after each failed attempt but the last.

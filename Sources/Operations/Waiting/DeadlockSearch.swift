@@ -216,9 +216,11 @@ struct DeadlockSearch {
     /// Returns the obstacles between an operation and its permits: the operations that hold permits
     /// and wait, and the operation that precedes it in the permit queue.
     private static func obstacles(of need: PermitRequest.Need) -> [Obstacle] {
-        let holders = BlockedWait.allOperations.compactMap { operation in
-            operation.attemptController?.permitRequest.map { (operation, $0.held(of: need.budget)) }
-        }.filter { $0.1 > 0 }
+        let requests = BlockedWait.allOperations.compactMap { operation in
+            operation.attemptController?.permitRequest.map { (operation, $0) }
+        }
+        let permits = PermitRequest.permits(of: need.budget, heldBy: requests.map(\.1))
+        let holders = zip(requests.map(\.0), permits).filter { $1 > 0 }
         return need.before.map { [Obstacle(.permitQueue(need.budget), [$0])] } ?? []
             + [
                 Obstacle(

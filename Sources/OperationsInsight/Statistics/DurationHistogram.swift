@@ -90,10 +90,11 @@ public struct DurationHistogram: Sendable, Equatable {
     /// The result is the middle of the bucket that contains the percentile, or the shortest or
     /// longest duration if that is nearer.
     ///
-    /// - Parameter percent: from 0 to 100; values outside of that range are clamped.
+    /// - Parameter percent: from 0 to 100; values outside of that range are clamped, and NaN
+    ///   counts as 0.
     public func percentile(_ percent: Double) -> Duration? {
         guard count > 0 else { return nil }
-        let share = Swift.min(Swift.max(percent, 0), 100) / 100
+        let share = percent > 0 ? Swift.min(percent, 100) / 100 : 0
         let rank = Swift.max(1, UInt64((share * Double(count)).rounded(.up)))
         // The shortest and the longest duration are known exactly.
         if rank == 1 { return min }

@@ -40,7 +40,7 @@ public func explore(
         misuse("an exploration of \(schedules) schedules finds nothing: give it 1 or more")
     }
     let seed = seed ?? .random(in: 0..<1_000_000)
-    var frontier = Frontier(limit: (schedules + 1) / 2)
+    var frontier = Frontier(limit: schedules - schedules / 2)
     var count = 0
     while count < schedules {
         let chooser: Chooser

@@ -108,7 +108,7 @@ final class SchedulerCore: QueueDriver {
     private func schedule(
         after duration: Duration, named name: String?, _ action: @escaping @Sendable () -> Void
     ) -> Task<Void, Never> {
-        let deadline = now + duration
+        let deadline = now + duration.limitedToLongestTime
         return TimerExecutor(self).start {
             guard (try? await self.sleep(until: deadline, name: name ?? "of a queue")) != nil,
                 !Task.isCancelled

@@ -73,6 +73,24 @@ struct ExtremeValueTests {
         await queue.drain()
     }
 
+    @Test func anyNumberOfRetriesIsExplained() async {
+        await #expect(processExitsWith: .success) {
+            let clock = ManualClock()
+            let queue = OperationQueue(clock)
+            for (retries, limit) in [(1, " of 2"), (.max, "")] {
+                let failing = queue.add(
+                    "poll", .retry(retries, backoff: .constant(.seconds(5)))
+                ) { throw NoConnection() }
+                await clock.sleepers(1)
+                #expect(
+                    failing.explain().description
+                        == "'poll' waits 5.0 s before attempt 2\(limit): no connection.")
+                failing.cancel()
+                await queue.drain()
+            }
+        }
+    }
+
     @Test func periodOfAnAttosecondRunsRepeatedly() async {
         let queue = OperationQueue()
         let runs = Tally()
