@@ -18,8 +18,12 @@ APP = --package-path ClassicPhotos
 # The libraries' builds. A plain `swift build` or `swift test` leaves out telemetry and durable jobs,
 # which need other packages. Each set of options has a folder of its own, so that no build replaces
 # another one.
-COMPLETE = --traits Telemetry,DurableJobsPostgres --scratch-path .build-complete
-OPTIMISED = -c release -Xswiftc -enable-testing -Xswiftc -DJOB_FAULTS \
+#
+# Only builds for tests have the faults of durable jobs (Faults.swift). All debug builds of the app
+# are for tests, so that no command builds the app anew for another one.
+FAULTS = -Xswiftc -DJOB_FAULTS
+COMPLETE = $(FAULTS) --traits Telemetry,DurableJobsPostgres --scratch-path .build-complete
+OPTIMISED = -c release -Xswiftc -enable-testing $(FAULTS) \
 	--traits Telemetry,DurableJobsPostgres --scratch-path .build-release-tests
 SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --traits Telemetry \
 	--scratch-path .build-tsan
@@ -29,7 +33,7 @@ TESTS = --product swift-operationsPackageTests
 
 # Writes the manual pages of the program into ClassicPhotos/.build/plugins.
 man: install-run
-	swift package $(APP) --disable-sandbox plugin generate-manual --multi-page
+	swift package $(APP) $(FAULTS) --disable-sandbox plugin generate-manual --multi-page
 
 .PHONY: run test check build man install-run install-test lint model-check unit-tests app-tests docs \
 	consumer release-tests snippets thread-sanitizer stress fuzz jobs-nemesis jobs-pictures \
@@ -88,8 +92,8 @@ unit-tests: install-test
 
 app-tests: install-test
 	Scripts/fetch-axe
-	swift build --build-tests $(APP)
-	Scripts/run-tests $(APP)
+	swift build --build-tests $(APP) $(FAULTS)
+	Scripts/run-tests $(APP) $(FAULTS)
 
 # Builds the libraries' documentation; warnings are errors. The command prints the output folder. To
 # view it in a browser: python3 -m http.server -d ….doccarchive, and then
@@ -102,7 +106,7 @@ docs: install-test
 	ln -sf "$(CURDIR)"/Snippets/*.swift Documentation/Snippets
 	swift package --package-path Documentation generate-documentation $(LIBRARIES:%=--target %) \
 		--warnings-as-errors
-	swift package $(APP) generate-documentation --target PhotoPipeline --warnings-as-errors
+	swift package $(APP) $(FAULTS) generate-documentation --target PhotoPipeline --warnings-as-errors
 
 # Builds a package that uses the libraries; fails if the package manager fetches another package.
 consumer:
@@ -168,7 +172,7 @@ instructions: install-test
 # Takes the README's pictures of the page, in the tests' own browser. One of them moves.
 screenshots: install-test
 	@Scripts/install-packages webp
-	SCREENSHOTS="$(CURDIR)/docs/images" swift test $(APP) --disable-xctest \
+	SCREENSHOTS="$(CURDIR)/docs/images" swift test $(APP) $(FAULTS) --disable-xctest \
 		--filter 'PageTests|FilmTests'
 	img2webp -loop 0 -min_size -d 90 -lossy -q 60 -m 6 docs/images/fling/*.png \
 		-o docs/images/fling.webp

@@ -7,12 +7,12 @@ import Musl
 import Darwin
 #endif
 
-/// Faults that tests switch on through the environment, in debug builds and in those with the
-/// condition `JOB_FAULTS`.
+/// Faults that tests switch on through the environment. Only builds with the condition `JOB_FAULTS`
+/// have them: a user's build, a debug build too, must not become unsafe through its environment.
 ///
 /// The names of the broken protocols are those of the macros of `Models/lease.pml`.
 enum Faults {
-    #if DEBUG || JOB_FAULTS
+    #if JOB_FAULTS
     private static let names = getenv("DURABLE_JOBS_FAULTS").map { String(cString: $0) } ?? ""
 
     private static func has(_ name: String) -> Bool {

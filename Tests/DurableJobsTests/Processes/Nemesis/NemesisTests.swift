@@ -1,4 +1,4 @@
-#if DurableJobs && (DEBUG || JOB_FAULTS)
+#if DurableJobs && JOB_FAULTS
 import DurableJobs
 import FoundationEssentials
 import Operations

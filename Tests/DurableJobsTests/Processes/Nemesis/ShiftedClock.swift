@@ -1,4 +1,4 @@
-#if DurableJobs && (DEBUG || JOB_FAULTS)
+#if DurableJobs && JOB_FAULTS
 import Foundation
 
 /// The wall clock of one worker, which a fault shifts while the worker runs; by libfaketime. The
