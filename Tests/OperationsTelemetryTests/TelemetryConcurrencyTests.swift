@@ -2,12 +2,14 @@
 import CoreMetrics
 import InMemoryTracing
 import MetricsTestKit
-import Operations
-import OperationsTelemetry
 import OperationsTestKit
 import OperationsTestSupport
+import Synchronization
 import Testing
 import Tracing
+
+@testable import Operations
+@testable import OperationsTelemetry
 
 /// The guarantees of telemetry under concurrency.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
@@ -109,6 +111,89 @@ struct TelemetryConcurrencyTests {
         #expect(
             metrics.counterTotal(label: "operations.ended")
                 <= metrics.counterTotal(label: "operations.added"))
+    }
+
+    /// A key whose next comparison, once it is armed, signals and waits.
+    private struct PausingKey: Hashable {
+        final class Pause: Sendable {
+            let isArmed = Atomic<Bool>(false)
+            let (begins, mayEnd) = (Signal(), Signal())
+        }
+
+        let pause = Pause()
+
+        static func == (a: PausingKey, b: PausingKey) -> Bool {
+            if a.pause.isArmed.exchange(false, ordering: .acquiringAndReleasing) {
+                a.pause.begins.send()
+                a.pause.mayEnd.wait()
+            }
+            return true
+        }
+
+        func hash(into hasher: inout Hasher) {}
+    }
+
+    @Test func spanEndsIfReportsEndBetweenTheEndOfTheOperationAndItsRecord() async {
+        let observed = Observed()
+        let key = PausingKey()
+        let (began, mayReturn) = (Signal(), Signal())
+        let operation = observed.queue.add(.deduplicated(by: key)) {
+            began.send()
+            mayReturn.wait()
+        }
+        #expect(await began.arrives())
+        #expect(observed.tracer.activeSpans.count == 1)
+        // The operation gives up its key when it has finished, before its end is recorded.
+        key.pause.isArmed.store(true, ordering: .releasing)
+        mayReturn.send()
+        #expect(await key.pause.begins.arrives())
+        #expect(operation.isFinished)
+        observed.reports.end()
+        #expect(observed.tracer.activeSpans.isEmpty)
+        key.pause.mayEnd.send()
+        await observed.drain()
+        // The telemetry of an operation that is released would end the span.
+        withExtendedLifetime(operation) {}
+        #expect(observed.tracer.finishedSpans.count == 1)
+        #expect(observed.gauge("operations.executing") == 0)
+        #expect(observed.gauge("operations.pending") == 0)
+    }
+
+    @Test func spanEndsIfTheOperationEndsWhileReportsLookForIt() async {
+        let observed = Observed()
+        let queue = observed.queue
+        let (began, mayReturn, isLocked) = (Signal(), Signal(), Signal())
+        let operation = queue.add {
+            began.send()
+            mayReturn.wait()
+        }
+        #expect(await began.arrives())
+        // The thread that ends the reports needs the queue's lock to find their operations. The
+        // worker needs no lock to end the operation. So the operation ends just before the search.
+        async let holding: Void = onThread {
+            queue.snapshot { _ in
+                isLocked.send()
+                Self.wait { !queue.isObserved || operation.telemetry?.telemetry.hasEnded == true }
+                mayReturn.send()
+                Self.wait { operation.isFinished }
+            }
+        }
+        #expect(await isLocked.arrives())
+        await onThread { observed.reports.end() }
+        await holding
+        #expect(observed.tracer.activeSpans.isEmpty)
+        await observed.drain()
+        withExtendedLifetime(operation) {}
+        #expect(observed.tracer.finishedSpans.count == 1)
+        #expect(observed.gauge("operations.executing") == 0)
+    }
+
+    /// Waits for a condition without a notification. The caller holds a lock, so it cannot suspend;
+    /// the limit only bounds a test that fails.
+    private static func wait(until condition: () -> Bool) {
+        let end = ContinuousClock.now + .seconds(60)
+        var backoff = Backoff()
+        while !condition(), ContinuousClock.now < end { backoff.pause() }
     }
 
     @Test func newReportsReplacePreviousOnes() async {

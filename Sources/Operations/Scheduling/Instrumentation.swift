@@ -32,12 +32,22 @@ extension OperationQueue {
         }
     }
 
+    // The byte changes only under the lock. So an `end` that finds the instrumentation unused has
+    // cleared the bit before any later `begin` sets it.
+
     func begin(_ instrumentation: Instrumentation) {
-        self.instrumentation.bitwiseOr(instrumentation.rawValue, ordering: .acquiringAndReleasing)
-        nameBlocks()
+        eventOffering { state in
+            self.instrumentation.bitwiseOr(
+                instrumentation.rawValue, ordering: .acquiringAndReleasing)
+            state.nameBlocks()
+        }
     }
 
-    func end(_ instrumentation: Instrumentation) {
-        self.instrumentation.bitwiseAnd(~instrumentation.rawValue, ordering: .acquiringAndReleasing)
+    func end(_ instrumentation: Instrumentation, unless isInUse: () -> Bool) {
+        event { _ in
+            if isInUse() { return }
+            self.instrumentation.bitwiseAnd(
+                ~instrumentation.rawValue, ordering: .acquiringAndReleasing)
+        }
     }
 }

@@ -172,6 +172,23 @@ extension OperationQueue {
         }
     }
 
-    /// Sends no further events to the observer of a kind.
-    package final func endEvents(for kind: QueueObserverKind) { end(.observed(by: kind)) }
+    /// Sends no further events to the observer of a kind, unless the observer is in use again.
+    ///
+    /// - Parameter isInUse: called under the queue's lock. A thread that begins to use the observer
+    ///   makes this true before it calls ``beginEvents(for:)``, so none of its events is missed.
+    package final func endEvents(
+        for kind: QueueObserverKind, unless isInUse: () -> Bool = { false }
+    ) {
+        end(.observed(by: kind), unless: isInUse)
+    }
+
+    /// The operations that have not left the queue, with barriers, and with those that have
+    /// finished and are about to leave: their ends may not have been recorded yet.
+    package final var operationsNotLeft: [Operation] {
+        snapshot { state in
+            var operations: [Operation] = []
+            state.ring.forEach { operations.append($1.takeUnretainedValue()) }
+            return operations
+        }
+    }
 }

@@ -226,11 +226,8 @@ final class TimelineCore: Sendable {
             expected: current, desired: 0, ordering: .acquiringAndReleasing
         ).exchanged
         guard isOurs else { return }
-        queue.endEvents(for: .timeline)
         // Another timeline may have begun to record the queue meanwhile.
-        if recording.timeline.load(ordering: .acquiring) != 0 {
-            queue.beginEvents(for: .timeline)
-        }
+        queue.endEvents(for: .timeline) { recording.timeline.load(ordering: .acquiring) != 0 }
     }
 
     func stop() {

@@ -44,9 +44,10 @@ final class OperationTelemetry: OperationObserver {
 
     // MARK: Events
 
-    func operationAdded() { metrics?.operationAdded() }
+    func operationAdded() { if !isLate { metrics?.operationAdded() } }
 
     func operationStarted(_ operation: Operation, waiting: Duration?) {
+        if isLate { return }
         let isChange = state.withLock { state in
             guard state.phase == .pending else { return false }
             state.phase = .executing
@@ -75,12 +76,14 @@ final class OperationTelemetry: OperationObserver {
     }
 
     func operationRanOutOfTime(_ operation: Operation, _ error: any Error) {
+        if isLate { return }
         guard state.withLock({ $0.phase != .over }) else { return }
         inContext { telemetry.log?.ranOutOfTime(operation, error) }
         state.withLock { $0.span }?.ranOutOfTime()
     }
 
     func operationReturned(_ operation: Operation, _ attempt: OperationAttempt) {
+        if isLate { return }
         let isRetried = attempt.error != nil
         let returned: (number: Int, ended: OperationSpan?)? = state.withLock { state in
             guard state.phase == .executing else { return nil }
@@ -102,6 +105,7 @@ final class OperationTelemetry: OperationObserver {
     }
 
     func operationEnded(_ operation: Operation, _ end: OperationEnd) {
+        if isLate { return }
         let last: State? = state.withLock { state in
             guard state.phase != .over else { return nil }
             defer { (state.phase, state.span) = (.over, nil) }
@@ -124,6 +128,14 @@ final class OperationTelemetry: OperationObserver {
             return state.span.take()
         }
         span?.abandon()
+    }
+
+    /// Whether the reports have ended; ends those of this operation if so. The thread that ended
+    /// them did not find the operation in the queue if it was being added at that moment.
+    private var isLate: Bool {
+        guard telemetry.hasEnded else { return false }
+        end()
+        return true
     }
 
     // MARK: Around the body

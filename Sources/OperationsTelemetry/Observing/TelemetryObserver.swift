@@ -90,19 +90,9 @@ extension OperationQueue {
         beginEvents(for: .telemetry)
         if let previous {
             previous.end()
-            previous.end(reportsOf: unfinished)
+            previous.end(reportsOf: operationsNotLeft)
         }
         return TelemetryRegistration(entry: QueueRegistry.entry(of: self), telemetry: telemetry)
-    }
-
-    /// Removes a telemetry. Returns false if it is not the queue's.
-    fileprivate func remove(_ telemetry: QueueTelemetry) -> Bool {
-        guard let observer = existingObserver(TelemetryObserver.self), observer.remove(telemetry)
-        else { return false }
-        endEvents(for: .telemetry)
-        // Another telemetry may have begun meanwhile.
-        if observer.isInUse { beginEvents(for: .telemetry) }
-        return true
     }
 }
 
@@ -115,16 +105,28 @@ struct TelemetryRegistration: Sendable {
     ///
     /// Calls that have begun run to their end. On return the reports of the queue, and of the
     /// operations in the queue, have ended.
+    ///
+    /// The order of the steps decides that each span ends:
+    ///
+    /// 1. The observer forgets the telemetry. Operations that are added from now on do not get it.
+    /// 2. The telemetry is over. No operation begins a span from now on.
+    /// 3. The spans of all operations that have not left the queue end. An operation that has left
+    ///    has reported its end before, because the queue has sent its events until now.
+    /// 4. The events end, unless other reports have begun meanwhile.
     func end() {
         var isOurs = false
-        var operations: [Operation] = []
         entry.withQueue { queue in
-            isOurs = queue.remove(telemetry)
-            if isOurs { operations = queue.unfinished }
+            isOurs = queue.existingObserver(TelemetryObserver.self)?.remove(telemetry) ?? false
         }
         guard isOurs else { return }
         telemetry.end()
+        var operations: [Operation] = []
+        entry.withQueue { operations = $0.operationsNotLeft }
         telemetry.end(reportsOf: operations)
+        entry.withQueue { queue in
+            guard let observer = queue.existingObserver(TelemetryObserver.self) else { return }
+            queue.endEvents(for: .telemetry) { observer.isInUse }
+        }
     }
 }
 #endif

@@ -76,6 +76,16 @@ struct QueueObserverTests {
         var description: String { "broken" }
     }
 
+    @Test func eventsGoOnIfTheObserverIsInUseAgain() {
+        let queue = OperationQueue()
+        _ = queue.observer { RecordingObserver() }
+        queue.beginEvents(for: .telemetry)
+        queue.endEvents(for: .telemetry) { true }
+        #expect(queue.isObserved)
+        queue.endEvents(for: .telemetry) { false }
+        #expect(!queue.isObserved)
+    }
+
     @Test func observerReceivesEventsOfEachOperation() async {
         let queue = serialQueue()
         let observer = Self.observe(queue)
