@@ -330,8 +330,8 @@ public actor PhotoListSession {
         // Show the unfiltered picture before the filtered one.
         decode.queuePriority = .high
         encode.queuePriority = .high
-        onCompletion(of: decode) { await $0.decoded(row, decode) }
-        onCompletion(of: encode) { await $0.downloaded(row, generation, encode, decode) }
+        onCompletion(of: decode) { await $0.decoded(row, $1) }
+        onCompletion(of: encode) { await $0.downloaded(row, generation, $1, decode) }
 
         pending.startDownload(
             row, .init(generation: generation, operations: [download, decode, encode]))
@@ -341,9 +341,7 @@ public actor PhotoListSession {
         let stages = [decode, encode] + filtration(row, generation, filter)
         for operation in [download, decode, encode] { limitIfNaive(operation) }
         if let last = stages.last { chainIfNaive(download, last: [encode, last]) }
-        onCompletion(of: download) {
-            await $0.downloadFinished(download, before: stages)
-        }
+        onCompletion(of: download) { await $0.downloadFinished($1, before: stages) }
         pending.downloadQueue.addOperation(download)
     }
 
@@ -366,8 +364,8 @@ public actor PhotoListSession {
         filter.name = "Filter"
         let encode = encoding(after: filter)
         for operation in [filter, encode] { limitIfNaive(operation) }
-        onCompletion(of: filter) { await $0.pixelStageFinished(filter) }
-        onCompletion(of: encode) { await $0.filtered(row, generation, encode) }
+        onCompletion(of: filter) { await $0.pixelStageFinished($1) }
+        onCompletion(of: encode) { await $0.filtered(row, generation, $1) }
         pending.startFiltration(row, .init(generation: generation, operations: [filter, encode]))
         return [filter, encode]
     }
@@ -388,13 +386,16 @@ public actor PhotoListSession {
 
     /// Calls the session after an operation has finished.
     ///
+    /// If the session is released before a download has ended, the later stages are never added and
+    /// never finish. So their completion blocks are never dropped, and must not retain them.
+    ///
     /// - Parameter body: runs on the session.
-    private func onCompletion(
-        of operation: Operation, _ body: @escaping @Sendable (PhotoListSession) async -> Void
+    private func onCompletion<Stage: Operation>(
+        of operation: Stage, _ body: @escaping @Sendable (PhotoListSession, Stage) async -> Void
     ) {
-        operation.completionBlock = { [weak self] in
-            guard let self else { return }
-            Task { await body(self) }
+        operation.completionBlock = { [weak self, weak operation] in
+            guard let self, let operation else { return }
+            Task { await body(self, operation) }
         }
     }
 

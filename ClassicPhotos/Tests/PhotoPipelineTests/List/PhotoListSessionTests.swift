@@ -85,6 +85,36 @@ struct PhotoListSessionTests {
         }
     }
 
+    private struct WeakOperation {
+        weak var operation: Operation?
+    }
+
+    @Test func operationsOfReleasedSessionAreReleased() async throws {
+        try await withDemoOrigin(.quick) { origin in
+            let url = URL(string: origin.url(for: .neverAnswers))
+            let record = PhotoRecord(
+                id: PhotoID(rawValue: 0), name: "Photo", url: try #require(url))
+            let downloader = PhotoDownloader(limits: DownloadLimits(), allowing: [.thisMachine])
+            var session: PhotoListSession? = PhotoListSession(
+                records: [record], options: .init(), downloader: downloader)
+            await session?.scrolled(to: Row(0)..<Row(1), .settled)
+            var operations: [WeakOperation] = []
+            if let pending = await session?.pending {
+                let attempts = [
+                    pending.downloadsInProgress[Row(0)], pending.filtrationsInProgress[Row(0)],
+                ]
+                for operation in attempts.flatMap({ $0?.operations ?? [] }) {
+                    operations.append(WeakOperation(operation: operation))
+                }
+            }
+            // Download, decode and encode; filter and encode.
+            #expect(operations.count == 5)
+            session = nil
+            #expect(await comesTrue { operations.allSatisfy { $0.operation == nil } })
+            await downloader.shutdown()
+        }
+    }
+
     @Test func brokenPhotosFailWithReasonsAndOthersFinish() async throws {
         try await withDemoOrigin(.quick) { origin in
             try await withClosedPort { dead in
