@@ -33,7 +33,11 @@ public final class ConcurrencyBudget: @unchecked Sendable {
     private var total: Int
     private var greatestTotal: Int
     private var taken = 0
+    /// The requests that wait, and that could be granted with the totals of all their budgets.
     private var line = TicketList<PermitRequest>()
+    /// The requests that wait until a budget has more permits in total. No other request waits for
+    /// them.
+    private var setAside = TicketList<PermitRequest>()
     nonisolated(unsafe) private static var lastTicket = 0
 
     /// Makes a budget.
@@ -59,22 +63,16 @@ public final class ConcurrencyBudget: @unchecked Sendable {
     /// If there are now fewer permits than are in use, running operations keep theirs; the next
     /// operation starts when enough permits have been returned. An operation that costs more
     /// permits than there are waits until there are more, and other operations need not wait for it
-    /// meanwhile.
+    /// meanwhile. 0 is a pause.
     ///
     /// - Precondition: set to 0 or more.
+    /// - Complexity: setting is O(n log n), where n is the number of operations that wait for
+    ///   permits of this budget, and that wait at all. Setting the same number again is O(1).
     public var permits: Int {
         get { Self.lock.withLock { total } }
         set {
             if newValue < 0 { misuse("\(label) cannot have \(newValue) permits: use 0 or more") }
-            let granted = Self.lock.withLock {
-                total = newValue
-                greatestTotal = max(greatestTotal, newValue)
-                // Requests that have become possible, or impossible, may wait in the lines of other
-                // budgets too.
-                var changed = [self]
-                for request in line.elements { changed += request.costs.map(\.budget) }
-                return Self.grantPermits(of: changed)
-            }
+            let granted = Self.lock.withLock { setTotal(newValue) }
             PermitRequest.startGranted(granted)
         }
     }
@@ -94,8 +92,36 @@ public final class ConcurrencyBudget: @unchecked Sendable {
         return lastTicket
     }
 
-    func enter(_ request: PermitRequest, ticket: Int) { line.insert(request, ticket: ticket) }
-    func leave(ticket: Int) { line.remove(ticket) }
+    /// Changes the total. Returns the requests that get their permits because of that.
+    private func setTotal(_ new: Int) -> [PermitRequest] {
+        let old = total
+        guard new != old else { return [] }
+        total = new
+        greatestTotal = max(greatestTotal, new)
+        // Each request that has become possible, or impossible, moves in all of its lines, so other
+        // requests may be the first there now.
+        var changed = [self]
+        var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
+        for request in new < old ? line.elements : setAside.elements where request.reconsider() {
+            for cost in request.costs where seen.insert(ObjectIdentifier(cost.budget)).inserted {
+                changed.append(cost.budget)
+            }
+        }
+        return Self.grantPermits(of: changed)
+    }
+
+    func enter(_ request: PermitRequest, ticket: Int, isPossible: Bool) {
+        if isPossible {
+            line.insert(request, ticket: ticket)
+        } else {
+            setAside.insert(request, ticket: ticket)
+        }
+    }
+
+    func leave(ticket: Int, isPossible: Bool) {
+        if isPossible { line.remove(ticket) } else { setAside.remove(ticket) }
+    }
+
     func acquire(_ permits: Int) { taken += permits }
     func release(_ permits: Int) { taken -= permits }
 
@@ -103,17 +129,15 @@ public final class ConcurrencyBudget: @unchecked Sendable {
 
     /// Whether so many permits are free, and no possible request waits before this ticket.
     func canGrant(_ permits: Int, forTicket ticket: Int) -> Bool {
-        guard permits <= total - taken else { return false }
-        if line.isEmpty { return true }
-        return line.first { $0.isPossible }.map { $0.ticket >= ticket } ?? true
+        permits <= total - taken && line.firstTicket.map { $0 >= ticket } ?? true
     }
 
-    var firstPossible: PermitRequest? { line.first { $0.isPossible }?.element }
+    var firstInLine: PermitRequest? { line.first }
 
     /// How many permits may be in use while `permits` others are free.
     func mostInUse(beside permits: Int) -> Int { total - permits }
 
-    /// The number of free permits, and the number of requests before a ticket.
+    /// The number of free permits, and the number of possible requests before a ticket.
     func availability(forTicket ticket: Int) -> (free: Int, before: Int) {
         (max(0, total - taken), line.count(before: ticket))
     }
@@ -124,7 +148,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
         var granted: [PermitRequest] = []
         var rest = changed
         while let budget = rest.popLast() {
-            while let first = budget.firstPossible, first.tryAcquire() {
+            while let first = budget.firstInLine, first.tryAcquire() {
                 granted.append(first)
                 // Other requests may be the first in their lines now.
                 for cost in first.costs where cost.budget !== budget { rest.append(cost.budget) }

@@ -9,7 +9,10 @@ final class PermitRequest: @unchecked Sendable {
 
     private enum Stage {
         case idle
+        /// The request waits in the lines of its budgets.
         case inLine
+        /// The request waits until a budget has more permits in total.
+        case setAside
         /// The operation holds its permits.
         case granted
         /// The operation has finished; no other stage follows.
@@ -57,10 +60,28 @@ final class PermitRequest: @unchecked Sendable {
         return true
     }
 
+    private var isWaiting: Bool { stage == .inLine || stage == .setAside }
+
+    private func enterLines() {
+        stage = isPossible ? .inLine : .setAside
+        for cost in costs {
+            cost.budget.enter(self, ticket: ticket, isPossible: stage == .inLine)
+        }
+    }
+
     private func leaveLines() {
-        guard stage == .inLine else { return }
-        for cost in costs { cost.budget.leave(ticket: ticket) }
+        guard isWaiting else { return }
+        for cost in costs { cost.budget.leave(ticket: ticket, isPossible: stage == .inLine) }
         stage = .idle
+    }
+
+    /// Moves the waiting request if the total of a budget has made it possible, or impossible.
+    /// Returns whether it did.
+    func reconsider() -> Bool {
+        guard isPossible != (stage == .inLine) else { return false }
+        leaveLines()
+        enterLines()
+        return true
     }
 
     private func grantPermits() -> [PermitRequest] {
@@ -80,8 +101,7 @@ final class PermitRequest: @unchecked Sendable {
             if ticket == 0 { ticket = ConcurrencyBudget.nextTicket() }
             if tryAcquire() { return true }
             guard refuse() else { return true }
-            for cost in costs { cost.budget.enter(self, ticket: ticket) }
-            stage = .inLine
+            enterLines()
             return false
         }
     }
@@ -153,10 +173,10 @@ final class PermitRequest: @unchecked Sendable {
     /// first have to be given more permits, which the program may do.
     var needs: [Need]? {
         ConcurrencyBudget.lock.withLock {
-            guard stage == .idle || stage == .inLine else { return nil }
+            guard stage == .idle || isWaiting else { return nil }
             guard isPossible else { return [] }
             return costs.map { cost in
-                let first = stage == .inLine ? cost.budget.firstPossible : nil
+                let first = stage == .inLine ? cost.budget.firstInLine : nil
                 return Need(
                     budget: cost.budget,
                     mostHeldByOthers: cost.budget.mostInUse(beside: cost.permits),
@@ -186,7 +206,7 @@ final class PermitRequest: @unchecked Sendable {
     /// The budgets that keep the operation waiting, and its position in their lines.
     var shortages: [Shortage] {
         ConcurrencyBudget.lock.withLock {
-            guard stage == .inLine else { return [] }
+            guard isWaiting else { return [] }
             let all = costs.map { cost in
                 let (free, before) = cost.budget.availability(forTicket: ticket)
                 return Shortage(

@@ -4,7 +4,6 @@
 /// a counter of its own. Removed elements leave gaps, which are closed when most entries are gaps.
 struct TicketList<Element> {
     typealias Ticket = Int
-    typealias Entry = (ticket: Ticket, element: Element)
 
     /// Tickets rise from the head on. A gap keeps its ticket, so that a binary search still works.
     private var entries: [(ticket: Ticket, element: Element?)] = []
@@ -17,6 +16,9 @@ struct TicketList<Element> {
 
     /// The element with the lowest ticket.
     var first: Element? { head < entries.count ? entries[head].element : nil }
+
+    /// The lowest ticket of an element.
+    var firstTicket: Ticket? { head < entries.count ? entries[head].ticket : nil }
 
     /// The elements in their order.
     ///
@@ -52,14 +54,6 @@ struct TicketList<Element> {
     // MARK: Searching
 
     func contains(_ ticket: Ticket) -> Bool { index(of: ticket) != nil }
-
-    /// The first element for which `condition` holds.
-    func first(where condition: (Element) -> Bool) -> Entry? {
-        for case (let ticket, let element?) in entries[head...] where condition(element) {
-            return (ticket, element)
-        }
-        return nil
-    }
 
     /// The number of elements before this ticket.
     func count(before ticket: Ticket) -> Int {

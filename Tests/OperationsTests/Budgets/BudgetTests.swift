@@ -60,6 +60,37 @@ struct BudgetTests {
         #expect(budget.inUse == 0)
     }
 
+    /// Requests that a pause sets aside hold back nobody, and return to their places afterwards.
+    @Test func pausesKeepTheOrderOfTheLine() async {
+        let (paused, other) = (ConcurrencyBudget(2, name: "paused"), ConcurrencyBudget(2))
+        let (first, second) = (hold(1, of: paused), hold(2, of: other))
+        let order = Recorder<Int>()
+        let queue = OperationQueue()
+        let line = (0..<6).map { number in
+            number % 2 == 0
+                ? queue.add(.cost(2, of: paused), .cost(2, of: other)) { order.record(number) }
+                : queue.add(.cost(2, of: other)) { order.record(number) }
+        }
+        for operation in line { #expect(await comesTrue { !operation.isReady }) }
+        paused.permits = 1
+        #expect(
+            line[4].explain().description.contains("waits for 2 of 'paused', 0 are free"))
+        paused.permits = 0
+        first.end.send()
+        await first.operation.waitUntilFinished()
+        #expect(order.events == [])
+        second.end.send()
+        // The others are set aside.
+        for number in [1, 3, 5] { await line[number].waitUntilFinished() }
+        #expect(order.events == [1, 3, 5])
+        paused.permits = 1
+        #expect(other.inUse == 0)
+        paused.permits = 2
+        await queue.drain()
+        #expect(order.events == [1, 3, 5, 0, 2, 4])
+        #expect(paused.inUse == 0 && other.inUse == 0)
+    }
+
     @Test func largeCostIsNotOvertaken() async {
         let budget = ConcurrencyBudget(4)
         let holder = hold(2, of: budget)

@@ -146,6 +146,33 @@ struct GrowthTests {
                 guard areRemoved else { return }
                 for dependency in dependencies { dependent.removeDependency(dependency) }
                 #expect(dependent.dependencies.isEmpty)
+
+    @Test func pausesOfABudget() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 400) { count in
+                let (budget, other) = (ConcurrencyBudget(2), ConcurrencyBudget(2))
+                let queue = OperationQueue()
+                let (began, mayEnd) = (Signal(), Signal())
+                queue.add(.cost(1, of: budget), .cost(1, of: other)) {
+                    began.send()
+                    mayEnd.wait()
+                }
+                began.wait()
+                var last: TypedOperation<Void>?
+                for _ in 0..<count {
+                    last = queue.add(.cost(2, of: budget), .cost(1, of: other)) {}
+                }
+                // The last one is in line.
+                _ = await comesTrue { last?.isReady == false }
+                for _ in 0..<5 {
+                    budget.permits = 0
+                    budget.permits = 0
+                    budget.permits = 2
+                }
+                budget.permits = 0
+                queue.cancelAllOperations()
+                mayEnd.send()
+                await queue.drain()
             }
         }
     }

@@ -320,8 +320,7 @@ struct SchedulerPartsTests {
             #expect(list.first == expected.first && list.count == expected.count, "seed \(seed)")
             let ticket = random.below(400)
             #expect(list.count(before: ticket) == expected.count { $0 < ticket }, "seed \(seed)")
-            let found = list.first { $0 >= ticket }?.ticket
-            #expect(found == expected.first { $0 >= ticket }, "seed \(seed)")
+            #expect(list.firstTicket == expected.first, "seed \(seed)")
         }
         #expect(list.elements == expected)
     }
