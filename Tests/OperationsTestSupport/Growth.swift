@@ -55,6 +55,14 @@ package enum Growth {
         return operation
     }
 
+    /// Adds a block to the first queue that does the same with the rest of the queues, and waits
+    /// for the first queue.
+    package static func wait(for queues: ArraySlice<OperationQueue>) {
+        guard let first = queues.first else { return }
+        first.addOperation { wait(for: queues.dropFirst()) }
+        first.waitUntilAllOperationsAreFinished()
+    }
+
     package static func nestedGroups(
         _ depth: Int, _ innermost: @escaping @Sendable () -> Void
     ) -> Operation {

@@ -194,9 +194,16 @@ extension Latch {
         defer { wait.end() }
         wait.check()
         WorkerPool.shared.blocking {
+            var wait = wait
             var pause: UInt64 = 20_000_000
             while !self.wait(nanoseconds: pause) {
-                if !wait.isCheckedByOthers { wait.extended(self).check() }
+                if let extended = wait.extended(self) {
+                    // Waits inside the new operations may have relied on this one.
+                    wait = extended
+                    wait.check()
+                } else if !wait.isCheckedByOthers {
+                    wait.check()
+                }
                 pause = min(4 * pause, 5_000_000_000)
             }
         }

@@ -62,13 +62,13 @@ struct BlockedWait: RecordedWait, Sendable {
     }
 
     /// Returns the same wait, extended to the operations that have been added to its queue up to
-    /// now, if the wait is still going on.
+    /// now, if there are any and the wait is still going on; otherwise nil.
     ///
     /// - Parameter latch: The latch for which the thread waits.
-    func extended(_ latch: Latch) -> BlockedWait {
-        guard case .queue(let queue, _) = target,
-            let end = queue.snapshot({ $0.isAwaited(by: latch) ? $0.end : nil })
-        else { return self }
+    func extended(_ latch: Latch) -> BlockedWait? {
+        guard case .queue(let queue, let oldEnd) = target,
+            let end = queue.snapshot({ $0.isAwaited(by: latch) ? $0.end : nil }), end != oldEnd
+        else { return nil }
         let target = Target.queue(queue, end: end)
         Self.registry.withLock { $0.replace(number, with: target, inside: inside) }
         return BlockedWait(target: target, inside: inside, number: number)
@@ -87,16 +87,26 @@ struct BlockedWait: RecordedWait, Sendable {
     /// Whether other waits would find a circle that contains this wait, so that this wait need not
     /// be searched again.
     ///
-    /// That is so if the target is an executing operation and all waits inside that operation are
+    /// That is so if the target consists of executing operations and all waits inside them are
     /// repeated: a circle through this wait goes through one of those waits. The waits of a circle
     /// cannot all rely on each other, because a circle of nothing but waits was found when the last
-    /// of them began; so any later circle contains a wait that is searched again.
+    /// of them began, or was extended; so any later circle contains a wait that is searched again.
     var isCheckedByOthers: Bool {
-        guard case .operation(let operation) = target, operation.status.phase == .executing
-        else { return false }
+        let operations: [Operation]
+        switch target {
+        case .operation(let operation): operations = [operation]
+        case .queue(let queue, let end):
+            operations = queue.snapshot { state in
+                state.operations(includingBarriers: true).filter { $0.place < end }
+            }
+        case .operations, .capacity: return false
+        }
+        guard operations.allSatisfy({ $0.status.phase == .executing }) else { return false }
         return Self.registry.withLock { registry in
-            guard let entry = registry.entries[ObjectIdentifier(operation)] else { return false }
-            return entry.waits.values.allSatisfy(\.isRepeated)
+            operations.allSatisfy { operation in
+                registry.entries[ObjectIdentifier(operation)]?.waits.values
+                    .allSatisfy(\.isRepeated) ?? true
+            }
         }
     }
 

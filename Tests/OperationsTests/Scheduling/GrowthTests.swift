@@ -177,6 +177,15 @@ struct GrowthTests {
         }
     }
 
+    @Test func nestedWaitsForQueues() async {
+        await #expect(processExitsWith: .success) {
+            await Growth.expectNearLinear(from: 40) { count in
+                let queues = (0..<count).map { _ in OperationQueue() }
+                Growth.wait(for: queues[...])
+            }
+        }
+    }
+
     @Test func nestedWaits() async {
         await #expect(processExitsWith: .success) {
             await Growth.expectNearLinear(from: 30) { count in

@@ -283,4 +283,27 @@ struct DeadlockTests {
             says: "waits for all operations of queue 'disk', one of which is 'store', and 'store' "
                 + "depends on 'download', so none of them")
     }
+
+    /// When the second wait begins, the first one is not known to wait for its operation yet.
+    @Test func operationAddedToAwaitedQueueThatWaitsBackTraps() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let (net, disk) = (Make.queue("net"), Make.queue("disk"))
+            let (began, proceed) = (Signal(), Signal())
+            disk.addOperation { proceed.wait() }
+            let download = Make.operation("download") {
+                began.send()
+                disk.waitUntilAllOperationsAreFinished()
+            }
+            net.addOperation(download)
+            #expect(await began.arrives())
+            #expect(await comesTrue { !BlockedWait.targets(in: download).isEmpty })
+            let store = Make.operation("store") { download.waitUntilFinished() }
+            disk.addOperation(store)
+            #expect(await comesTrue { !BlockedWait.targets(in: store).isEmpty })
+            proceed.send()
+            await net.drain()
+        }
+        expect(result, says: "'store'", "'download'", "so none of them would ever finish")
+    }
 }
