@@ -146,6 +146,9 @@ struct GrowthTests {
                 guard areRemoved else { return }
                 for dependency in dependencies { dependent.removeDependency(dependency) }
                 #expect(dependent.dependencies.isEmpty)
+            }
+        }
+    }
 
     @Test func pausesOfABudget() async {
         await #expect(processExitsWith: .success) {

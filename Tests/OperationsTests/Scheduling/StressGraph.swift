@@ -61,7 +61,7 @@ final class StressGraph: @unchecked Sendable {
         homeIndices.append(home)
         let work = self.work(index, home)
         let operation: Operation
-        switch random.below(12) {
+        switch random.below(13) {
         case 0..<4: operation = BlockOperation(block: work)
         case 4:
             let block = BlockOperation(block: work)
@@ -77,6 +77,12 @@ final class StressGraph: @unchecked Sendable {
         case 8: operation = Flipping(work)
         case 9: operation = Impatient(work)
         case 10: operation = waiting(index, work, &random)
+        case 11:
+            // Its jobs come from the threads of a callback.
+            operation = AsyncOperation {
+                for _ in 0..<3 { await Self.callback() }
+                work()
+            }
         default: operation = BlockOperation(block: work)
         }
         if random.happens(2, in: 3), index > 0 {
@@ -92,6 +98,12 @@ final class StressGraph: @unchecked Sendable {
         let trace = traces[index]
         operation.completionBlock = { trace.completions.increment() }
         operations.append(operation)
+    }
+
+    private static func callback() async {
+        await withUnsafeContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume() }
+        }
     }
 
     static func priority(_ random: inout SplitMix64) -> Operation.QueuePriority {
@@ -135,7 +147,8 @@ final class StressGraph: @unchecked Sendable {
     func run() async -> [String] {
         await withTaskGroup(of: Void.self) { group in
             let disturbances = [
-                disturbCancels, disturbQueues, disturbPriorities, disturbEdges, wait,
+                disturbCancels, disturbQueues, disturbPriorities, disturbQualities, disturbEdges,
+                wait,
             ]
             // The disturbances block and spin, and must not use up the threads of tasks.
             for (number, disturbance) in disturbances.enumerated() {
@@ -230,6 +243,21 @@ final class StressGraph: @unchecked Sendable {
         var random = start
         for _ in 0..<(traces.count / 2) {
             operations[random.below(traces.count)].queuePriority = Self.priority(&random)
+        }
+    }
+
+    /// Every other round uses qualities of service, of operations and of queues.
+    private func disturbQualities(_ start: SplitMix64) {
+        var random = start
+        guard random.happens(1, in: 2) else { return }
+        let qualities = QualityOfService.allCases
+        for _ in 0..<(traces.count / 5) {
+            let quality = qualities[random.below(qualities.count)]
+            if random.happens(1, in: 20) {
+                homes[random.below(homes.count)].queue.qualityOfService = quality
+            } else {
+                operations[random.below(traces.count)].qualityOfService = quality
+            }
         }
     }
 
