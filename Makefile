@@ -25,6 +25,7 @@ FAULTS = -Xswiftc -DJOB_FAULTS
 COMPLETE = $(FAULTS) --traits Telemetry,DurableJobsPostgres --scratch-path .build-complete
 OPTIMISED = -c release -Xswiftc -enable-testing $(FAULTS) \
 	--traits Telemetry,DurableJobsPostgres --scratch-path .build-release-tests
+ADDRESS_SANITIZED = --sanitize address --scratch-path .build-asan
 SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --traits Telemetry \
 	--scratch-path .build-tsan
 
@@ -36,7 +37,7 @@ man: install-run
 	swift package $(APP) $(FAULTS) --disable-sandbox plugin generate-manual --multi-page
 
 .PHONY: run test check build man install-run install-test lint model-check unit-tests app-tests docs \
-	consumer release-tests snippets thread-sanitizer stress fuzz jobs-nemesis jobs-pictures \
+	consumer release-tests snippets thread-sanitizer address-sanitizer stress fuzz jobs-nemesis jobs-pictures \
 	instructions screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
@@ -52,8 +53,9 @@ build: install-run
 
 # The tests of the libraries run twice: optimised, and not optimised with thread sanitizer. Durable
 # jobs are left out of the second run: their tests have leases of a second, and check processes.
+# Address sanitizer runs the tests in which threads hand on what the runtime does not retain.
 test: install-test lint model-check app-tests fuzz docs consumer release-tests snippets \
-	thread-sanitizer instructions
+	thread-sanitizer address-sanitizer instructions
 	@echo "Everything passed."
 
 # The quick check for work on Operations: needs no other package. LAYER is a name from the list of
@@ -67,7 +69,7 @@ check: lint
 # Single checks, for work on one part.
 
 # A test's time limit counts from its start, and without this limit all tests would start at once.
-check unit-tests app-tests release-tests thread-sanitizer: \
+check unit-tests app-tests release-tests thread-sanitizer address-sanitizer: \
 	export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 8
 
 lint:
@@ -126,6 +128,11 @@ thread-sanitizer: export TSAN_OPTIONS = halt_on_error=1
 thread-sanitizer:
 	swift build $(TESTS) $(SANITIZED)
 	Scripts/run-tests $(SANITIZED)
+
+address-sanitizer:
+	swift build $(TESTS) $(ADDRESS_SANITIZED)
+	Scripts/run-tests $(ADDRESS_SANITIZED) \
+		--filter '^Operations(Async|QualityOfService)Tests\.|StressTests|EndTests'
 
 # Runs the tests' random graphs at the size of a nightly run; OPERATIONS_STRESS_SEED=… repeats one
 # round.

@@ -76,15 +76,17 @@ final class AsyncRunner: ImmediateTask, IdleRunner, @unchecked Sendable {
     nonisolated(nonsending) private func runWork() async -> Bool {
         guard let work = work.take() else { return false }
         let body = AsyncBody(work.first.takeUnretainedValue(), in: work.queue, on: executor)
-        let isWithWorker = await TaskContext.$body.withValue(body) {
+        let detached = await TaskContext.$body.withValue(body) {
             body.begin()
             defer { body.end() }
             return await run(work, body)
         }
-        if isWithWorker {
+        guard let detached else {
             endTurn()
             return !inherits && !Task.isCancelled
         }
+        // Out here the task is inside no operation, and may release the body.
+        detached.takeRetainedValue().finish()
         guard !inherits, !Task.isCancelled, let here = ThreadContext.existing,
             here.activeWorker != nil, !here.isDriven, here.hasCapacityForRunner
         else { return false }
@@ -105,16 +107,16 @@ final class AsyncRunner: ImmediateTask, IdleRunner, @unchecked Sendable {
         }
     }
 
-    /// Runs operations of the batch. Returns whether the runner is still with the worker.
-    nonisolated(nonsending) private func run(_ work: Work, _ body: AsyncBody) async -> Bool {
+    /// Runs operations of the batch. Returns nil if the runner is still with the worker. Otherwise
+    /// returns the operation whose body has suspended and returned, and which has to be ended.
+    nonisolated(nonsending) private func run(
+        _ work: Work, _ body: AsyncBody
+    ) async -> Unmanaged<Operation>? {
         var current = work.first
         while true {
             await current.takeUnretainedValue().runAsyncBlock(in: body)
-            guard isWithWorker else {
-                current.takeRetainedValue().finish()
-                return false
-            }
-            guard let following = proceed(after: current, work, body) else { return true }
+            guard isWithWorker else { return current }
+            guard let following = proceed(after: current, work, body) else { return nil }
             current = following
         }
     }

@@ -115,14 +115,16 @@ final class TaskRun: OperationTask, @unchecked Sendable {
         let body = AsyncBody(operation, in: queue, on: prepared.executor)
         return prepared.run(on: .current, of: batch, in: queue) {
             prepared.run {
-                await TaskContext.$body.withValue(body) {
+                let isWithWorker = await TaskContext.$body.withValue(body) {
                     body.begin()
                     defer { body.end() }
                     await operation.runAsyncBlock(in: body)
-                    if prepared.isWithWorker { return prepared.endTurn() }
-                    operation.finish()
-                    Unmanaged.passUnretained(operation).release()
+                    return prepared.isWithWorker
                 }
+                if isWithWorker { return prepared.endTurn() }
+                // Out here the task is inside no operation, and may release the body.
+                operation.finish()
+                Unmanaged.passUnretained(operation).release()
             }
         }
     }

@@ -266,16 +266,17 @@ extension Operation {
         }
     }
 
-    /// Releases the body, which may be user code, once this thread is outside of the operation. The
+    /// Releases the body, which may run user code, once this thread is inside no operation. This
     /// operation has left its queue.
     private func releaseBodyOutside() {
         let context = ThreadContext.current
+        guard context.isInsideOperation || TaskContext.operation != nil else {
+            return releaseBody()
+        }
         if let worker = context.activeWorker {
             worker.append { self.releaseBody() }
-        } else if ThreadContext.isInside(self) || TaskContext.operation === self {
-            context.epilogue.append { self.releaseBody() }
         } else {
-            releaseBody()
+            context.epilogue.append { self.releaseBody() }
         }
     }
 

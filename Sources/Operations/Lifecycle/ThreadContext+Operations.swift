@@ -21,6 +21,9 @@ extension ThreadContext {
         (frame.operation, self.bareBatch) = (operation, nil)
     }
 
+    /// Whether this thread runs an operation or a bare block.
+    var isInsideOperation: Bool { frame.operation != nil || !outer.isEmpty || bareBatch != nil }
+
     private var queue: Unmanaged<OperationQueue>? { frame.queue.map { Unmanaged.fromOpaque($0) } }
 
     static var currentQueue: OperationQueue? { existing?.queue?.takeUnretainedValue() }

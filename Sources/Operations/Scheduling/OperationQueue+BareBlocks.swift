@@ -56,7 +56,7 @@ extension OperationQueue: BareBlockQueue {
                 block.run()
                 // The block is kept: releasing it may run user code, which must wait until the
                 // block has left the queue.
-                if batch.ended(block, at: slot) { finishOperation(of: batch, context) }
+                if batch.ended(consume block, at: slot) { finishOperation(of: batch, context) }
             }
             (context.bareBatch, context.bareRank) = outer
         }

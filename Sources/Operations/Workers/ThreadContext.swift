@@ -32,6 +32,9 @@ package final class ThreadContext: @unchecked Sendable {
     /// The rank of the quality of service of the bare blocks that the thread runs.
     var bareRank = 0
     /// The worker of this thread, while the pool counts that worker as active.
+    ///
+    /// Not checked for overlapping accesses: each access is brief and calls nothing.
+    @exclusivity(unchecked)
     var activeWorker: Worker?
     /// What this thread does once it is outside of the operations that it ends.
     let epilogue = Epilogue()

@@ -101,7 +101,7 @@ final class StressGraph: @unchecked Sendable {
     }
 
     private static func callback() async {
-        await withUnsafeContinuation { continuation in
+        await withCheckedContinuation { continuation in
             DispatchQueue.global().async { continuation.resume() }
         }
     }
