@@ -182,8 +182,11 @@ struct Diagnosis {
             let names = holders.enumerated().map { index, holder in
                 index < 5 ? holder.labelWithState() : holder.label
             }
-            reasons.append(.slotsTaken(width: seen.width, by: names, queue: label))
-            next += holders
+            // A worker may hold a slot between two operations.
+            if !holders.isEmpty {
+                reasons.append(.slotsTaken(width: seen.width, by: names, queue: label))
+                next += holders
+            }
         }
         guard reasons.isEmpty else { return }
         switch seen.executor {

@@ -453,4 +453,21 @@ struct ExplanationTests {
         await net.drain()
         #expect(await explained % 3 == 0)
     }
+
+    /// The observer is called while the worker still holds the slot.
+    @Test func slotThatNoOperationHoldsIsNotExplained() async {
+        let queue = suspendedQueue()
+        queue.maxConcurrentOperationCount = 1
+        let (first, second, texts) = (BlockOperation {}, BlockOperation {}, Recorder<String>())
+        second.name = "second"
+        let observation = first.observe(\.isFinished) { _, _ in
+            texts.record(second.explain().description)
+        }
+        queue.addOperation(first)
+        queue.addOperation(second)
+        queue.isSuspended = false
+        await queue.drain()
+        observation.invalidate()
+        #expect(texts.events == ["'second' is ready, and starts as soon as a worker is free."])
+    }
 }
