@@ -27,10 +27,10 @@ extension Operation {
         let edge = Edges.add(
             Unmanaged.passRetained(dependency).toOpaque(), to: lockedEdges())
         if condition != .always { edge.condition = condition }
-        recordDependencies()
         // A finished operation waits for nothing, and a finished dependency holds nothing back: the
         // edge is not linked.
         guard status.phase != .finished, dependency.status.phase != .finished else {
+            recordDependencies()
             dependency.lifecycle.unlock()
             lifecycle.unlock(inserting: .hasDependencies)
             notifyObservers()
@@ -51,10 +51,16 @@ extension Operation {
             dependency.lifecycle.insert(.hasConditions)
         }
         // The dependency is counted before another thread can find the edge in the dependency's
-        // list.
+        // list. As on Apple's systems, observers are notified of `isReady` before `dependencies`.
+        // An observer that comes from here on reads the list once the lock is free.
+        let isObserved = status.has(.observed)
         let change = exchange { state in
-            state.remove(.locked)
+            if !isObserved { state.remove(.locked) }
             return state.dependencyAdded()
+        }
+        if isObserved {
+            recordObservedDependencies()
+            lifecycle.unlock()
         }
         // The flag changes under the lock only.
         dependency.lifecycle.unlock(inserting: .hasSuccessors)

@@ -83,8 +83,8 @@ struct ObservationTests {
         #expect(log.events.suffix(2) == ["executing true>false", "finished false>true"])
     }
 
-    /// On Apple's systems the order is the reverse for a dependency that is added.
-    @Test func dependenciesAreReportedBeforeIsReadyWhenOneIsAdded() {
+    /// The order is that of Apple's systems.
+    @Test func isReadyIsReportedBeforeDependencies() {
         let log = Recorder<String>()
         let (operation, dependency) = (Operation(), Operation())
         let observations = [
@@ -93,7 +93,7 @@ struct ObservationTests {
         ]
         operation.addDependency(dependency)
         operation.removeDependency(dependency)
-        #expect(log.events == ["dependencies", "isReady", "isReady", "dependencies"])
+        #expect(log.events == ["isReady", "dependencies", "isReady", "dependencies"])
         withExtendedLifetime(observations) {}
     }
 
