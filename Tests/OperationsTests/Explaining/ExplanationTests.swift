@@ -1,4 +1,5 @@
 import Dispatch
+import OperationsTestKit
 import OperationsTestSupport
 import Testing
 
