@@ -240,7 +240,7 @@ extension Operation {
             if let companion { beforeLeaving { companion.ended(self) } }
             queue?._withUnsafeGuaranteedRef { queue in
                 if before.has(.hasEndObservers) { driver = queue.driver }
-                // Who learns of the end finds the queue's progress up to date.
+                // Code that learns of the end finds the queue's progress up to date.
                 if queue.activeProgress != nil { beforeLeaving { completeUnit() } }
                 if queue.isObserved { beforeLeaving { queue.tracing.recordEnd(of: self, before) } }
                 if before.has(.failed), let companion = queue.companion {

@@ -23,8 +23,9 @@ struct BareBlock: Sendable {
 ///
 /// Unchecked: the owner alone moves blocks out of the slots before `begun`, and never writes there
 /// without the queue's lock. The slots from `begun` to `end` belong to the side that wins them. The
-/// owner puts the blocks that have ended into `past`, where nobody touches them before the cursor
-/// says so; then whoever has the queue's lock may take them, and the owner after the retirement.
+/// owner moves each block that has run into `past` before the cursor counts it as ended. After that
+/// a thread that holds the queue's lock may take the block. The owner releases the others once the
+/// batch is retired.
 final class BareBatch: @unchecked Sendable {
     static var capacity: Int { 32 }
 

@@ -46,7 +46,7 @@ final class Epilogue: @unchecked Sendable {
         }
     }
 
-    /// Performs all steps, those that are added meanwhile included.
+    /// Performs all steps, including those that are added meanwhile.
     ///
     /// Each step is taken by itself: if one blocks, other workers perform the following ones.
     func perform() {
