@@ -203,6 +203,20 @@ struct TimelineRecordingTests {
 
     // MARK: Stress
 
+    /// A recording that ends looks up its queues, and another thread may release the last
+    /// references to them at that moment.
+    @Test func queuesMayGoWhileRecordingEnds() async {
+        for _ in 0..<100 {
+            let timeline = OperationTimeline()
+            let queues = (0..<300).map { _ in OperationQueue() }
+            queues.forEach(timeline.record)
+            let release = Task { [queues] in _ = queues.count }
+            _ = consume queues
+            timeline.stop()
+            await release.value
+        }
+    }
+
     @Test func threadsRecordWhileTraceIsRead() async throws {
         let queues = (0..<3).map { _ in OperationQueue() }
         let timeline = OperationTimeline(limit: 100_000)

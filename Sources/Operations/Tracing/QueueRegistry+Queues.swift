@@ -7,25 +7,11 @@ extension QueueRegistry {
         fileprivate let pointer: UnsafeMutableRawPointer
         fileprivate let number: Int
 
-        /// Calls `body` with the queue if the queue exists.
-        ///
-        /// The call is made under the registry's lock, so the queue continues to exist during the
-        /// call.
-        package func withQueue(_ body: (OperationQueue) -> Void) {
+        /// The queue, if it exists.
+        package var queue: OperationQueue? {
             entries.withLock { entries in
-                guard entries.queues[pointer] == number else { return }
-                Unmanaged<OperationQueue>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
-            }
-        }
-
-        var exists: Bool { entries.withLock { $0.queues[pointer] == number } }
-
-        /// The queue, if it exists and holds operations.
-        package var unfinishedQueue: OperationQueue? {
-            let reference = entries.withLock { entries in
-                entries.queues[pointer] == number ? retained(pointer) : nil
-            }
-            return reference?.queue.takeRetainedValue()
+                entries.queues[pointer] == number ? Reference(to: pointer) : nil
+            }?.queue
         }
     }
 
@@ -37,14 +23,17 @@ extension QueueRegistry {
     /// The queues that hold operations, in the order in which they were made, and whether each is
     /// retained by nothing but itself.
     static var unfinished: [(queue: OperationQueue, isAbandoned: Bool)] {
-        // References are released only after the lock.
-        entries.withLock { entries in
-            entries.queues.sorted { $0.value < $1.value }.compactMap { pointer, _ in
+        let all = entries.withLock { entries in
+            entries.queues.sorted { $0.value < $1.value }.map { pointer, _ in
+                // First, because the reference is one more.
                 let isAbandoned = hasOneReference(pointer)
-                return retained(pointer).map { ($0, isAbandoned) }
+                return (reference: Reference(to: pointer), isAbandoned)
             }
         }
-        .map { ($0.queue.takeRetainedValue(), $1) }
+        return all.compactMap { reference, isAbandoned in
+            guard let queue = reference.queue, !queue.snapshot({ $0.isEmpty }) else { return nil }
+            return (queue, isAbandoned)
+        }
     }
 
     /// Returns whether the queue has exactly one reference. Reading the count adds no reference,
@@ -59,21 +48,26 @@ extension QueueRegistry {
         }
     }
 
-    private struct Retained: @unchecked Sendable {
-        let queue: Unmanaged<OperationQueue>
-    }
-
-    /// Retains the queue if it holds operations. The caller holds the registry's lock.
+    /// A reference to a queue in the registry, made with the registry's lock held and released
+    /// without it.
     ///
-    /// A queue retains itself while it holds operations, and releases that reference only after the
-    /// last operation has left. So while the queue's own lock is held and the queue holds
-    /// operations, the queue can be retained. A queue that holds none may be in its `deinit`, but
-    /// `deinit` cannot continue before the registry's lock is free, so the queue's state can still
-    /// be read.
-    private static func retained(_ pointer: UnsafeMutableRawPointer) -> Retained? {
-        let reference = Unmanaged<OperationQueue>.fromOpaque(pointer)
-        return reference._withUnsafeGuaranteedRef { queue in
-            queue.snapshot { $0.isEmpty ? nil : Retained(queue: reference.retain()) }
+    /// The caller need not keep the queue alive. If the last reference is gone, `deinit` has begun,
+    /// and waits for the registry's lock before it ends; so the memory is valid, but no reference
+    /// may outlive the lock. A weak reference tells: it is nil as soon as `deinit` has begun.
+    /// Otherwise this reference keeps the queue alive beyond the lock; so no release under the lock
+    /// is the last one, which would run `deinit` there.
+    private struct Reference: @unchecked Sendable {
+        private struct Weak {
+            weak var queue: OperationQueue?
+        }
+
+        let queue: OperationQueue?
+
+        init(to pointer: UnsafeMutableRawPointer) {
+            let found = Unmanaged<OperationQueue>.fromOpaque(pointer).takeUnretainedValue()
+            // Made only here: from then on, counting the queue's references takes longer.
+            queue = Weak(queue: found).queue
+            withExtendedLifetime(found) {}
         }
     }
 }

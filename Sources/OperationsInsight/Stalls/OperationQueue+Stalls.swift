@@ -90,12 +90,9 @@ extension OperationQueue {
             Task.detached(executorPreference: OwnThreadExecutor()) {
                 var watch = first
                 while (try? await pass(pause)) != nil, !Task.isCancelled {
-                    var sample: StallWatch.Sample?
-                    entry.withQueue { sample = $0.stallSample }
-                    // The queue no longer exists.
-                    guard let sample else { return }
+                    guard let queue = entry.queue else { return }
+                    let sample = queue.stallSample
                     guard let duration = watch.update(with: sample, at: now()) else { continue }
-                    guard let queue = entry.unfinishedQueue else { continue }
                     handler(
                         OperationQueueStall(
                             queue: queue.label,

@@ -244,7 +244,7 @@ final class TimelineCore: Sendable {
             return (state.queues, state.buffers)
         }
         for buffer in buffers { buffer.close() }
-        for queue in queues { queue.entry.withQueue { leave($0) } }
+        for recorded in queues { recorded.entry.queue.map(leave) }
     }
 
     // MARK: Reading
@@ -288,7 +288,7 @@ final class TimelineCore: Sendable {
         let now = monotonicNanoseconds()
         var unfinished = TimelineTrace.Unfinished(oldest: now > window ? now - window : 0)
         for recorded in state.withLock({ $0.queues }) {
-            for operation in recorded.entry.unfinishedQueue?.unfinished ?? [] {
+            for operation in recorded.entry.queue?.unfinished ?? [] {
                 unfinished.operations.insert(operation.identity)
             }
         }
@@ -300,7 +300,7 @@ final class TimelineCore: Sendable {
         let (queues, buffers) = state.withLock { ($0.queues, $0.buffers) }
         var found: [TimelineTrace.Running] = []
         for (index, recorded) in queues.enumerated() {
-            guard let queue = recorded.entry.unfinishedQueue else { continue }
+            guard let queue = recorded.entry.queue else { continue }
             let label = queue.label
             state.withLock { $0.queues[index].label = label }
             for operation in queue.unfinished {

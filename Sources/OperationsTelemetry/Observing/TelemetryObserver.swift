@@ -114,19 +114,13 @@ struct TelemetryRegistration: Sendable {
     ///    has reported its end before, because the queue has sent its events until now.
     /// 4. The events end, unless other reports have begun meanwhile.
     func end() {
-        var isOurs = false
-        entry.withQueue { queue in
-            isOurs = queue.existingObserver(TelemetryObserver.self)?.remove(telemetry) ?? false
-        }
-        guard isOurs else { return }
+        guard let queue = entry.queue,
+            let observer = queue.existingObserver(TelemetryObserver.self),
+            observer.remove(telemetry)
+        else { return }
         telemetry.end()
-        var operations: [Operation] = []
-        entry.withQueue { operations = $0.operationsNotLeft }
-        telemetry.end(reportsOf: operations)
-        entry.withQueue { queue in
-            guard let observer = queue.existingObserver(TelemetryObserver.self) else { return }
-            queue.endEvents(for: .telemetry) { observer.isInUse }
-        }
+        telemetry.end(reportsOf: queue.operationsNotLeft)
+        queue.endEvents(for: .telemetry) { observer.isInUse }
     }
 }
 #endif

@@ -1,5 +1,6 @@
 import Dispatch
 import OperationsTestSupport
+import Synchronization
 import Testing
 
 @testable import Operations
@@ -156,6 +157,54 @@ struct UnfinishedQueuesTests {
                 for _ in 0..<100 { _ = QueueRegistry.unfinished }
             }
         }
+    }
+
+    @Test func lastReferenceMayGoDuringLookUp() async {
+        final class Round: Sendable {
+            let entry = Locked<QueueRegistry.Entry?>(nil)
+            let isOver = Atomic(false)
+        }
+        let round = Round()
+        await withTaskGroup { group in
+            group.addTask {
+                for _ in 0..<50_000 {
+                    let queue = OperationQueue()
+                    let entry = QueueRegistry.entry(of: queue)
+                    round.entry.withLock { $0 = entry }
+                }
+                round.isOver.store(true, ordering: .releasing)
+            }
+            group.addTask {
+                while !round.isOver.load(ordering: .acquiring) {
+                    _ = round.entry.withLock { $0 }?.queue?.operationCount
+                }
+            }
+            group.addTask {
+                while !round.isOver.load(ordering: .acquiring) { _ = QueueRegistry.unfinished }
+            }
+        }
+    }
+
+    @Test func queueIsNotFoundInItsDeinit() {
+        final class Queue: OperationQueue, @unchecked Sendable {
+            let report: (OperationQueue?) -> Void
+
+            init(_ report: @escaping (OperationQueue?) -> Void) {
+                self.report = report
+                super.init()
+            }
+
+            deinit {
+                let entry = QueueRegistry.entry(of: self)
+                report(entry.queue)
+                _ = QueueRegistry.unfinished
+            }
+        }
+        var found: [OperationQueue?] = []
+        let queue = Queue { found.append($0) }
+        #expect(QueueRegistry.entry(of: queue).queue === queue)
+        _ = consume queue
+        #expect(found == [nil])
     }
 }
 
