@@ -306,8 +306,11 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     package final var time: TimeSource {
         get { settings.withLock { $0.time } }
         set {
-            settings.withLock { $0.time = newValue }
-            clock = newValue.nanoseconds
+            let previous = settings.withLock { settings in
+                defer { settings.time = newValue }
+                return settings.time
+            }
+            withExtendedLifetime(previous) { clock = newValue.nanoseconds }
         }
     }
 
@@ -333,7 +336,13 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// The source of random numbers for the jitter of this queue's operations.
     package final var random: RandomSource {
         get { settings.withLock { $0.random } }
-        set { settings.withLock { $0.random = newValue } }
+        set {
+            let previous = settings.withLock { settings in
+                defer { settings.random = newValue }
+                return settings.random
+            }
+            withExtendedLifetime(previous) {}
+        }
     }
 
     /// Returns the recorder of changes. The recorder is made when the queue is first observed, and

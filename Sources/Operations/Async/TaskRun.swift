@@ -23,6 +23,15 @@ final class TaskRun: OperationTask, @unchecked Sendable {
         prepared = inherits ? PreparedTask.inheritingTaskLocals() : nil
     }
 
+    /// Releases the previous body without the lock: it may hold the last reference to a queue.
+    private func change(to new: State) {
+        let previous = state.withLock { state in
+            defer { state = new }
+            return state
+        }
+        withExtendedLifetime(previous) {}
+    }
+
     /// Runs the body of an operation in its task.
     func start(for operation: Operation, work: @escaping @Sendable () async -> Void) {
         startTime.store(monotonicNanoseconds(), ordering: .relaxed)
@@ -33,7 +42,7 @@ final class TaskRun: OperationTask, @unchecked Sendable {
         let body = AsyncBody(operation, in: queue, on: queue?.driver == nil ? executor : nil)
         // Publish the body before the task exists: the task may run on this thread, and for long,
         // before this method has a reference to it.
-        state.withLock { $0 = .running(body, nil) }
+        change(to: .running(body, nil))
         // Read the urgency after the body is published: a promotion from here on finds the body.
         executor.begins(with: operation.urgency)
         let priority = operation.taskPriority
@@ -131,7 +140,7 @@ final class TaskRun: OperationTask, @unchecked Sendable {
 
     /// Records that a task shared with other operations is about to run the body.
     func begin(in body: AsyncBody, for operation: Operation) {
-        state.withLock { $0 = .running(body, nil) }
+        change(to: .running(body, nil))
         if QualityOfServiceUse.isOn { body.executor?.begins(with: operation.urgency) }
         if operation.isCancelled { body.cancel(operation) }
     }
@@ -152,12 +161,12 @@ final class TaskRun: OperationTask, @unchecked Sendable {
     }
 
     func end() {
-        state.withLock { $0 = .ended }
+        change(to: .ended)
         prepared?.run(nil)
     }
 
     /// Prepares for another start.
-    override func prepareAgain() { state.withLock { $0 = .pending } }
+    override func prepareAgain() { change(to: .pending) }
 
     /// Ends the prepared task of an operation that will not be started.
     func abandon() { prepared?.run(nil) }

@@ -3,11 +3,20 @@ import Synchronization
 /// A block that was added to a queue and for which no operation was made.
 struct BareBlock: Sendable {
     let body: @Sendable () -> Void
-    /// The place of the block among all that was added to the queue.
-    var place = 0
+    /// The place in the upper bits and the rank in the lowest three: a block takes three words.
+    private var placeAndRank = 0
 
     @inline(__always)
     init(_ body: consuming @escaping @Sendable () -> Void) { self.body = body }
+
+    /// The place of the block among all that was added to the queue.
+    var place: Int { placeAndRank >> 3 }
+
+    /// The rank of the quality of service that was in force where the block was added.
+    var rank: Int { placeAndRank & 7 }
+
+    @inline(__always)
+    mutating func added(at place: Int, rank: Int) { placeAndRank = place << 3 | rank }
 
     /// Not inlined: inside its caller, the call would retain and release the closure.
     @inline(never)
@@ -39,10 +48,8 @@ final class BareBatch: @unchecked Sendable {
     /// batch is registered there.
     private let releasedCount = Atomic<Int>(0)
 
-    // Guarded by the queue's lock. The owner also reads the rank and the epoch without it.
+    // Guarded by the queue's lock. The owner also reads the epoch without it.
 
-    /// The rank of the quality of service that was in force where the blocks were added.
-    private(set) var rank = 0
     /// The queue's `recallEpoch` at the time of the claim.
     private(set) var recallEpoch: UInt32 = 0
     /// Whether the batch uses one slot of the queue's width.
@@ -89,10 +96,9 @@ final class BareBatch: @unchecked Sendable {
 
     /// Fills the batch with `count` newly claimed blocks, which `fill` moves to the given memory.
     func claimed(
-        _ count: Int, rank: Int, recallEpoch: UInt32,
-        fill: (UnsafeMutablePointer<BareBlock>) -> Void
+        _ count: Int, recallEpoch: UInt32, fill: (UnsafeMutablePointer<BareBlock>) -> Void
     ) {
-        (self.rank, self.recallEpoch) = (rank, recallEpoch)
+        self.recallEpoch = recallEpoch
         (holdsSlot, hasMisleadingTime, leftCount) = (true, false, 0)
         releasedCount.store(0, ordering: .relaxed)
         isRegistered = true

@@ -2,8 +2,6 @@
 struct BareBlocks: ~Copyable {
     /// The number of blocks that have not left the queue: they are pending, in a batch, or dropped.
     var count = 0
-    /// The rank of the quality of service that was in force where the blocks were added.
-    var rank = 0
     /// The address of the queue.
     var queue: UnsafeMutableRawPointer?
     /// The batches of workers.
@@ -112,8 +110,9 @@ final class DroppedBlocks: @unchecked Sendable {
 
 /// The events of bare blocks. The state of a queue has them in QueueState+BareBlocks.swift.
 protocol BareBlockEvents: ~Copyable {
-    /// Adds a bare block at the end.
-    mutating func addBlock(_ block: consuming BareBlock)
+    /// Adds a bare block at the end. The rank is that of the quality of service in force where the
+    /// block is added.
+    mutating func addBlock(_ block: consuming BareBlock, rank: Int)
 
     /// Makes operations for all bare blocks that have not ended.
     mutating func nameBlocks()

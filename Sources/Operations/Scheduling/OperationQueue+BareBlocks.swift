@@ -14,11 +14,11 @@ extension OperationQueue: BareBlockQueue {
         eventOffering { state in
             // A thread that turns on an instrumentation then takes the lock and names the blocks.
             guard instrumentation.load(ordering: .relaxed) == 0,
-                state.takesBareBlocks(ofRank: rank), let block = rest.take()
+                state.takesBareBlocks, let block = rest.take()
             else { return }
             if state.isEmpty { _ = Unmanaged.passRetained(self) }
-            (state.bare.queue, state.bare.rank) = (opaque, rank)
-            state.addBlock(block)
+            state.bare.queue = opaque
+            state.addBlock(block, rank: rank)
         }
         return rest
     }
@@ -50,9 +50,9 @@ extension OperationQueue: BareBlockQueue {
         context.inside(nil, of: self) {
             let outer = (context.bareBatch, context.bareRank)
             context.bareBatch = Unmanaged.passUnretained(batch).toOpaque()
-            context.bareRank = batch.rank
             while let slot = takeNext(from: batch) {
                 let block = slot.move()
+                context.bareRank = block.rank
                 block.run()
                 // The block is kept: releasing it may run user code, which must wait until the
                 // block has left the queue.

@@ -3,18 +3,18 @@
 import Synchronization
 
 extension QueueState: BareBlockEvents {
-    /// Whether a block that was added where the quality `inferredRank` is in force may stay bare.
+    /// Whether a block that is added now may stay bare.
     @inline(__always)
-    func takesBareBlocks(ofRank inferredRank: Int) -> Bool {
-        guard ring.count == 0, bare.count == 0 || bare.rank == inferredRank, qualityRank == 0,
-            order.isDefault, !notifiesEach, !capacityQueue.isUsed, case .workers = executor
+    var takesBareBlocks: Bool {
+        guard ring.count == 0, qualityRank == 0, order.isDefault, !notifiesEach,
+            !capacityQueue.isUsed, case .workers = executor
         else { return false }
         return true
     }
 
     @inline(__always)
-    mutating func addBlock(_ block: consuming BareBlock) {
-        block.place = ring.tail
+    mutating func addBlock(_ block: consuming BareBlock, rank: Int) {
+        block.added(at: ring.tail, rank: rank)
         bare.append(block)
         ring.skip(1)
         bare.count += 1
@@ -26,9 +26,7 @@ extension QueueState: BareBlockEvents {
     mutating func claimBlocks(_ batch: BareBatch, cores: Int) -> Bool {
         guard !isSuspended, hasFreeSlot else { return false }
         let count = min(batchSize(cores: cores), bare.pendingCount, BareBatch.capacity)
-        batch.claimed(count, rank: bare.rank, recallEpoch: recallEpoch) {
-            bare.moveFirst(count, to: $0)
-        }
+        batch.claimed(count, recallEpoch: recallEpoch) { bare.moveFirst(count, to: $0) }
         readyCount -= count
         running += 1
         bare.batches.append(batch)
@@ -131,7 +129,7 @@ extension QueueState: BareBlockEvents {
             // What the calling thread is inside does not matter.
             operation.lifecycle.initialize {
                 $0 = LifecycleState(usesFastPath: true)
-                $0.quality = QualityOfServiceState(inferred: bare.rank)
+                $0.quality = QualityOfServiceState(inferred: block.rank)
             }
             if let batch {
                 // No other thread can see the operation yet, so its lock is not needed.

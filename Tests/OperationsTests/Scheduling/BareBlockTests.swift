@@ -48,6 +48,28 @@ struct BareBlockTests {
         #expect(queue.totals.unfinished == 0)
     }
 
+    /// A block that the main thread adds inherits another quality than one of another thread.
+    @Test(arguments: [false, true])
+    func blocksThatInheritDifferentQualitiesStayBare(areNamed: Bool) async {
+        let (queue, feeding, record) = (serialQueue(), serialQueue(), Record())
+        let important = QualityOfService.userInitiated
+        queue.isSuspended = true
+        for quality in [important, .default] {
+            let feeder = BlockOperation {
+                queue.addOperation { record.append(ThreadContext.inferredQualityRank) }
+            }
+            feeder.qualityOfService = quality
+            await feeding.addOperations([feeder], waitUntilFinished: true)
+        }
+        #expect(queue.bareCount == 2)
+        if areNamed {
+            #expect(queue.operations.map(\.effectiveQualityOfService) == [important, .default])
+        }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(record.values == [important.rank, 0])
+    }
+
     @Test(arguments: [1, 2, 5])
     func aWidthHoldsForBlocks(width: Int) async {
         let (queue, occupancy, most) = (OperationQueue(), Tally(), Tally())
