@@ -17,8 +17,10 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
     private struct State {
         /// The first job of the task, until there is work.
         var job: UnownedJob?
-        var waiting: UnsafeContinuation<Assignment, Never>?
-        var assignment: Assignment?
+        var waiting: UnsafeContinuation<Void, Never>?
+        /// What the task has not taken yet. More than one if the task is on its way from one
+        /// assignment to the next.
+        var assignments = FIFO<Assignment>()
         var isClosed = false
     }
 
@@ -39,8 +41,8 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
         let loop: @Sendable () async -> Void = { [self] in
             while true {
                 // Usually the work is set before the task begins.
-                var assignment = state.withLock { $0.assignment.take() }
-                if assignment == nil { assignment = await wait() }
+                await waitForAssignment()
+                let assignment = state.withLock { $0.assignments.popFirst() }
                 guard let assignment, let work = assignment.work else { return }
                 await work()
                 if assignment.isLast { return }
@@ -59,34 +61,37 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
         while state.withLock({ $0.waiting == nil }) { backoff.pause() }
     }
 
-    /// Passes `work` to the task, or ends the task if `work` is nil. Calls after one with `isLast`,
-    /// or with no work, have no effect.
+    /// Passes `work` to the task, which performs all work in the order of the calls, or ends the
+    /// task if `work` is nil. Calls after one with `isLast`, or with no work, have no effect.
     ///
     /// The task runs on the calling thread up to its first suspension. Of a task for drivers, that
     /// holds for the first call.
     func run(isLast: Bool = true, _ work: Work?) {
         let assignment = Assignment(work: work, isLast: isLast || work == nil)
-        let (job, waiting): (UnownedJob?, UnsafeContinuation<Assignment, Never>?) = state.withLock {
+        let (job, waiting): (UnownedJob?, UnsafeContinuation<Void, Never>?) = state.withLock {
             state in
             guard !state.isClosed else { return (nil, nil) }
             state.isClosed = assignment.isLast
-            if state.waiting == nil { state.assignment = assignment }
+            state.assignments.append(assignment)
             return (state.job.take(), state.waiting.take())
         }
         if let job { return executor.run(job) }
         guard let waiting else { return }
-        if bodyExecutor != nil { return waiting.resume(returning: assignment) }
-        executor.runHere { waiting.resume(returning: assignment) }
+        if bodyExecutor != nil { return waiting.resume() }
+        executor.runHere { waiting.resume() }
     }
 
-    nonisolated(nonsending) private func wait() async -> Assignment {
+    // The continuation does not carry the assignment: the thread sanitizer would report a race. If
+    // a continuation is resumed before its task has suspended, the runtime orders the two without
+    // telling the sanitizer.
+    nonisolated(nonsending) private func waitForAssignment() async {
+        if state.withLock({ !$0.assignments.isEmpty }) { return }
         await withUnsafeContinuation { continuation in
-            let assignment: Assignment? = state.withLock { state in
-                let assignment = state.assignment.take()
-                if assignment == nil { state.waiting = continuation }
-                return assignment
+            let isSet = state.withLock { state in
+                if state.assignments.isEmpty { state.waiting = continuation }
+                return !state.assignments.isEmpty
             }
-            if let assignment { continuation.resume(returning: assignment) }
+            if isSet { continuation.resume() }
         }
     }
 }

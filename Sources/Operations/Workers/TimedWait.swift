@@ -3,7 +3,7 @@
 final class TimedWait: Sendable {
     private enum State {
         case begun
-        case suspended(CheckedContinuation<Bool, Never>)
+        case suspended(CheckedContinuation<Void, Never>)
         case ended(Bool)
     }
 
@@ -12,7 +12,7 @@ final class TimedWait: Sendable {
     /// Ends the wait, because the awaited event has happened or the time limit has passed. The
     /// first call decides.
     func end(inTime: Bool) {
-        let continuation: CheckedContinuation<Bool, Never>? = state.withLock { state in
+        let continuation: CheckedContinuation<Void, Never>? = state.withLock { state in
             switch state {
             case .begun:
                 state = .ended(inTime)
@@ -23,7 +23,7 @@ final class TimedWait: Sendable {
             case .ended: return nil
             }
         }
-        continuation?.resume(returning: inTime)
+        continuation?.resume()
     }
 
     /// Waits for an event. Returns whether the event happened in time.
@@ -63,13 +63,17 @@ final class TimedWait: Sendable {
 
     /// Suspends the task until the wait ends. Returns whether the awaited event happened in time.
     nonisolated(nonsending) func isInTime() async -> Bool {
+        // As in `PreparedTask`, the continuation carries no value.
         await withCheckedContinuation { continuation in
-            let ended: Bool? = state.withLock { state in
-                if case .ended(let isInTime) = state { return isInTime }
+            let isOver = state.withLock { state in
+                if case .ended = state { return true }
                 state = .suspended(continuation)
-                return nil
+                return false
             }
-            if let ended { continuation.resume(returning: ended) }
+            if isOver { continuation.resume() }
+        }
+        return state.withLock { state in
+            if case .ended(let isInTime) = state { isInTime } else { false }
         }
     }
 }

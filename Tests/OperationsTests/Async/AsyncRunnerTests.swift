@@ -6,6 +6,20 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct AsyncRunnerTests {
+    /// A prepared task may be given further work before it has taken what it has.
+    @Test func preparedTaskPerformsAllWorkInOrder() async {
+        let task = PreparedTask(mayBeDriven: false)
+        let record = Locked([Int]())
+        task.run(isLast: false) {
+            for number in 1...3 {
+                task.run(isLast: false) { record.withLock { $0.append(number) } }
+            }
+            task.run(nil)
+        }
+        await task.task?.value
+        #expect(record.withLock { $0 } == [1, 2, 3])
+    }
+
     @Test(arguments: Place.allCases)
     func eachBodySeesItsOwnOperationAndCancellation(_ place: Place) async throws {
         let queue = serialQueue()
