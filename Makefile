@@ -100,8 +100,8 @@ app-tests: install-test
 # Builds the libraries' documentation; warnings are errors. The command prints the output folder. To
 # view it in a browser: python3 -m http.server -d ….doccarchive, and then
 # http://localhost:8000/documentation/operations
-LIBRARIES = Operations OperationsTestKit OperationsInsight OperationsTelemetry DurableJobs \
-	DurableJobsPostgres DurableJobsTelemetry DurableJobsTestKit
+LIBRARIES = Operations OperationsFoundation OperationsTestKit OperationsInsight \
+	OperationsTelemetry DurableJobs DurableJobsPostgres DurableJobsTelemetry DurableJobsTestKit
 
 docs: install-test
 	mkdir -p Documentation/Snippets

@@ -38,6 +38,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "Operations", targets: ["Operations"]),
+        .library(name: "OperationsFoundation", targets: ["OperationsFoundation"]),
         .library(name: "OperationsTestKit", targets: ["OperationsTestKit"]),
         .library(name: "OperationsInsight", targets: ["OperationsInsight"]),
         .library(name: "OperationsTelemetry", targets: ["OperationsTelemetry"]),
@@ -69,6 +70,8 @@ let package = Package(
     ],
     targets: [
         .target(name: "Operations", swiftSettings: settings),
+        .target(
+            name: "OperationsFoundation", dependencies: ["Operations"], swiftSettings: settings),
         .target(
             name: "OperationsTestKit", dependencies: ["Operations"], swiftSettings: settings),
         .target(

@@ -27,6 +27,8 @@ let package = Package(
     targets: [
         .target(name: "Operations", swiftSettings: settings),
         .target(
+            name: "OperationsFoundation", dependencies: ["Operations"], swiftSettings: settings),
+        .target(
             name: "OperationsTestKit", dependencies: ["Operations"], swiftSettings: settings),
         .target(
             name: "OperationsInsight", dependencies: ["Operations"], swiftSettings: settings),
