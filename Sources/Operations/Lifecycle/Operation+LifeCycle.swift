@@ -262,21 +262,20 @@ extension Operation {
                 ThreadContext.release(forgotten)
             }
             if let completionBlock { submit(keptDuring(completionBlock), to: driver) }
-            if keepsBody { releaseBodyOutside() }
+            if keepsBody { Self.performOutside { self.releaseBody() } }
         }
     }
 
-    /// Releases the body, which may run user code, once this thread is inside no operation. This
-    /// operation has left its queue.
-    private func releaseBodyOutside() {
+    /// Performs a step, which may run user code, once this thread is inside no operation and holds
+    /// no slot.
+    private static func performOutside(_ step: @escaping @Sendable () -> Void) {
         let context = ThreadContext.current
-        guard context.isInsideOperation || TaskContext.operation != nil else {
-            return releaseBody()
-        }
         if let worker = context.activeWorker {
-            worker.append { self.releaseBody() }
+            worker.append(step)
+        } else if context.isInsideOperation || TaskContext.operation != nil {
+            context.epilogue.append(step)
         } else {
-            context.epilogue.append { self.releaseBody() }
+            step()
         }
     }
 
@@ -321,6 +320,7 @@ extension Operation {
         // case the handlers are called here.
         let isCancelled = status.has(.cancelled)
         extras.cancelHandlers = []
+        if !handlers.isEmpty { Self.performOutside { withExtendedLifetime(handlers) {} } }
         extras.completionBlock = nil
         if block != nil { recorder?.record(.completionBlock(nil)) }
         lifecycle.unlock()

@@ -111,6 +111,28 @@ struct EndTests {
         await queue.drain()
     }
 
+    @Test(arguments: [1, -1])
+    func deinitOfWhatACancellationHandlerCapturesMayWaitForTheQueue(width: Int) async {
+        for isTyped in [false, true] {
+            let (queue, isGone) = (suspendedQueue(), Signal())
+            queue.maxConcurrentOperationCount = width
+            let operation = isTyped ? TypedOperation { await Task.yield() } : BlockOperation {}
+            do {
+                let object = OnRelease {
+                    #expect(Operation.current == nil)
+                    queue.waitUntilAllOperationsAreFinished()
+                    isGone.send()
+                }
+                operation.onCancel { withExtendedLifetime(object) {} }
+            }
+            queue.addOperation(operation)
+            for _ in 0..<3 { queue.addOperation(BlockOperation {}) }
+            queue.isSuspended = false
+            #expect(await isGone.arrives())
+            await queue.drain()
+        }
+    }
+
     @Test func waitsForTheQueueEndBeforeADeinitThatBlocks() async {
         for body in Body.allCases {
             let (queue, mayEnd, isGone) = (suspendedQueue(), Signal(), Signal())
