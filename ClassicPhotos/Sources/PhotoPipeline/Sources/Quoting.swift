@@ -22,3 +22,20 @@ func quoted(_ text: String) -> String {
     }
     return result + (text.unicodeScalars.count > limit ? "…\"" : "\"")
 }
+
+extension String {
+    /// The text on one line, for a terminal or a page: control characters, line separators and the
+    /// characters that change the direction of the text around them become `·`.
+    ///
+    /// The name `photo` U+202E `gpj.exe` would otherwise be shown as `photoexe.jpg`, and would
+    /// reverse the rest of a terminal's line.
+    package var onOneLine: String {
+        String(
+            unicodeScalars.map { scalar in
+                switch scalar.properties.generalCategory {
+                case .control, .lineSeparator, .paragraphSeparator: "·"
+                default: scalar.properties.isBidiControl ? "·" : Character(scalar)
+                }
+            })
+    }
+}
