@@ -78,10 +78,20 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // Tells both servers that a client has left.
+        .target(
+            name: "Departures",
+            dependencies: [
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+            ],
+            swiftSettings: settings
+        ),
         .target(
             name: "PhotoGallery",
             dependencies: [
-                "Clibz", "Imaging", "PhotoPipeline",
+                "Clibz", "Departures", "Imaging", "PhotoPipeline",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -99,7 +109,7 @@ let package = Package(
         .target(
             name: "DemoOrigin",
             dependencies: [
-                "Imaging", "Landscapes",
+                "Departures", "Imaging", "Landscapes",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -147,7 +157,9 @@ let package = Package(
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "Operations", package: "swift-operations"),
                 .product(name: "OperationsInsight", package: "swift-operations"),
                 .product(name: "Subprocess", package: "swift-subprocess"),

@@ -1,3 +1,4 @@
+import Departures
 import Hummingbird
 public import Logging
 import NIOCore

@@ -137,20 +137,6 @@ struct DemoOriginServerTests {
         try await client.shutdown()
     }
 
-    /// Waits in each rendering until the test releases it.
-    private struct HeldPhotos: PhotoEncoding {
-        let begun = Signal()
-        let released = Signal()
-        let count = Tally()
-
-        func encoded(_ picture: Landscape) throws -> [UInt8] {
-            count.increment()
-            begun.send()
-            released.wait()
-            return [0]
-        }
-    }
-
     @Test func stopDropsRenderingsThatHaveNotBegun() async throws {
         var configuration = DemoOriginServer.Configuration.quick
         configuration.threads = 1
@@ -173,5 +159,29 @@ struct DemoOriginServerTests {
         await stopping.value
         #expect(photos.count.value == 1)
         try await client.shutdown()
+    }
+
+    @Test func disconnectedClientsLeaveNoRenderings() async throws {
+        var configuration = DemoOriginServer.Configuration.quick
+        configuration.threads = 1
+        let photos = HeldPhotos()
+        try await withOrigin(configuration, encoding: photos) { server, client in
+            let paths = server.catalog.entries.filter { $0.kind == .good }.prefix(6).map(\.path)
+            func request(_ path: String) -> Task<Int, any Error> {
+                Task { try await client.get(server.url + path).status }
+            }
+            let first = request(paths[0])
+            #expect(await photos.begun.arrives())
+            let passed = paths[1...4].map(request)
+            while await server.renderingRequestCount < 5 { await Task.yield() }
+            for request in passed { request.cancel() }
+            while await server.renderingRequestCount > 1 { await Task.yield() }
+            let visible = request(paths[5])
+            photos.released.send()
+            photos.released.send()
+            let statuses = [try await first.value, try await visible.value]
+            #expect(statuses == [200, 200])
+            #expect(photos.count.value == 2)
+        }
     }
 }

@@ -42,4 +42,46 @@ struct PhotoRendererTests {
         #expect(await renderer.renderings == 2)
         try await renderer.close()
     }
+
+    @Test func renderingThatNobodyWaitsForIsDropped() async throws {
+        let photos = HeldPhotos()
+        let renderer = PhotoRenderer(encoding: photos, threadCount: 1, byteLimit: 1 << 20)
+        func request(_ index: Int) -> Task<ByteBuffer, any Error> {
+            Task { try await renderer.file(Landscape(index: index, longestSide: 16)) }
+        }
+        let first = request(0)
+        #expect(await photos.begun.arrives())
+        // One picture that all requests leave, and one that one of two requests leaves.
+        var left: [Task<ByteBuffer, any Error>] = []
+        for (index, count) in [(1, 2), (2, 3)] {
+            left.append(request(index))
+            while await renderer.renderings < count { await Task.yield() }
+        }
+        left.append(request(1))
+        let stays = request(2)
+        while await renderer.requestCount < 5 { await Task.yield() }
+        for task in left { task.cancel() }
+        while await renderer.requestCount > 2 { await Task.yield() }
+        photos.released.send()
+        photos.released.send()
+        #expect(try await first.value == ByteBuffer(bytes: [0]))
+        #expect(try await stays.value == ByteBuffer(bytes: [2]))
+        for task in [left[0], left[2]] {
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        #expect(photos.count.value == 2)
+        // A later request has its rendering.
+        photos.released.send()
+        #expect(try await request(1).value == ByteBuffer(bytes: [1]))
+        // A rendering that has begun is finished for later requests.
+        let begun = request(3)
+        while photos.count.value < 4 { await Task.yield() }
+        begun.cancel()
+        while await renderer.requestCount > 0 { await Task.yield() }
+        photos.released.send()
+        _ = await begun.result
+        #expect(try await request(3).value == ByteBuffer(bytes: [3]))
+        #expect(photos.count.value == 4)
+        try await renderer.close()
+    }
 }

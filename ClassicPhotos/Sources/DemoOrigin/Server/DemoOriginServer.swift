@@ -1,3 +1,4 @@
+import Departures
 import Hummingbird
 import Logging
 import NIOCore
@@ -13,7 +14,8 @@ import Synchronization
 /// | `/faults/<kind>` | a deliberate failure, see ``DemoFault`` |
 ///
 /// The server listens on 127.0.0.1 only. Pictures are rendered on first request, on separate
-/// threads, and cached up to ``Configuration/cacheBytes``.
+/// threads, and cached up to ``Configuration/cacheBytes``. A picture whose clients have all
+/// disconnected before its rendering begins is not rendered.
 ///
 /// A long-running program starts the server and stops it when done. A test uses
 /// ``withDemoOrigin(_:encoding:_:)``, which always stops the server. All methods are thread-safe.
@@ -53,6 +55,9 @@ public final class DemoOriginServer: Sendable {
 
     /// The number of requests for an address that starts at the root, such as ``DemoFault/path``.
     public func requestCount(for path: String) -> Int { responder.requestCount(path) }
+
+    /// The number of requests that wait for a rendering of the list, for tests.
+    var renderingRequestCount: Int { get async { await renderers[0].requestCount } }
 
     /// Starts a server and returns once it listens.
     ///
@@ -96,9 +101,11 @@ public final class DemoOriginServer: Sendable {
         _ listening: @escaping @Sendable (Int) -> Void
     ) -> some ApplicationProtocol {
         Application(
-            responder: CallbackResponder { (request: Request, _: BasicRequestContext) in
-                try await responder.respond(to: request)
+            responder: CallbackResponder { (request: Request, context: OriginRequestContext) in
+                try await responder.respond(to: request, context)
             },
+            server: .http1(
+                configuration: .init(additionalChannelHandlers: [DepartureHandler()])),
             configuration: ApplicationConfiguration(
                 address: .hostname("127.0.0.1", port: configuration.port),
                 serverName: "DemoOrigin"),

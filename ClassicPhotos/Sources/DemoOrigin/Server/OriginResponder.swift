@@ -1,9 +1,24 @@
+import Departures
 import Hummingbird
 import Landscapes
 import NIOCore
 import Synchronization
 
+/// The context of a request: data that is not part of the request itself.
+struct OriginRequestContext: ConnectedContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = .init(source: source)
+        channel = source.channel
+    }
+}
+
 /// Selects the response to each request.
+///
+/// A client that disconnects cancels its request: the delay ends, and a picture for which no other
+/// request waits is not rendered any more.
 final class OriginResponder: Sendable {
     typealias Configuration = DemoOriginServer.Configuration
 
@@ -27,7 +42,13 @@ final class OriginResponder: Sendable {
 
     func requestCount(_ path: String) -> Int { counts[path] }
 
-    func respond(to request: Request) async throws -> Response {
+    func respond(
+        to request: Request, _ context: OriginRequestContext
+    ) async throws -> Response {
+        try await context.whileConnected { try await self.respond(to: request) }
+    }
+
+    private func respond(to request: Request) async throws -> Response {
         let path = String(request.uri.path)
         counts.add(path)
         guard request.method == .get || request.method == .head else {
@@ -134,13 +155,7 @@ final class OriginResponder: Sendable {
         case .hugeHeader:
             return Answer.file(ByteBuffer(bytes: BrokenFiles.hugeHeader))
         case .neverAnswers:
-            return try await neverRespond(to: request)
-        }
-    }
-
-    /// Waits until the client disconnects or the server stops.
-    private func neverRespond(to request: Request) async throws -> Response {
-        try await request.body.consumeWithCancellationOnInboundClose { _ in
+            // Until the client disconnects or the server stops.
             while true { try await Task.sleep(for: .seconds(3600)) }
         }
     }

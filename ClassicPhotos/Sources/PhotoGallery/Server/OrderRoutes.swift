@@ -1,3 +1,4 @@
+import Departures
 import HTTPTypes
 import Hummingbird
 import NIOCore

@@ -1,25 +1,31 @@
-import NIOCore
-import NIOHTTPTypes
+package import Hummingbird
+package import NIOCore
+package import NIOHTTPTypes
 
 /// Tells the requests of a connection that the client has left.
+///
+/// Each server adds one handler to each connection, and its requests wait with
+/// ``ConnectedContext/whileConnected(_:)``.
 ///
 /// A browser that no longer wants a picture closes the connection: it closes its side of it, or
 /// resets it. The connection's event loop then calls the actions of the requests that are being
 /// answered, so that their work is cancelled. All methods run on the event loop.
-final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPRequestPart
-    typealias InboundOut = HTTPRequestPart
+package final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler {
+    package typealias InboundIn = HTTPRequestPart
+    package typealias InboundOut = HTTPRequestPart
 
     private var actions: [Int: @Sendable () -> Void] = [:]
     private var lastNumber = 0
     private var hasLeft = false
 
-    func channelInactive(context: ChannelHandlerContext) {
+    package init() {}
+
+    package func channelInactive(context: ChannelHandlerContext) {
         clientLeft()
         context.fireChannelInactive()
     }
 
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed? = event as? ChannelEvent { clientLeft() }
         context.fireUserInboundEventTriggered(event)
     }
@@ -41,9 +47,15 @@ final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler {
     fileprivate func remove(_ number: Int) { actions[number] = nil }
 }
 
-extension GalleryRequestContext {
+/// The context of a request that knows the request's connection.
+package protocol ConnectedContext: RequestContext {
+    /// The connection that received the request.
+    var channel: any Channel { get }
+}
+
+extension ConnectedContext {
     /// Runs a body, and cancels it if the client closes the connection meanwhile.
-    func whileConnected<Value: Sendable>(
+    package func whileConnected<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         let task = Task { try await body() }
