@@ -1,4 +1,5 @@
 import Foundation
+import Landscapes
 import OperationsTestSupport
 import Testing
 
@@ -31,6 +32,14 @@ struct DemoCatalogTests {
         #expect((1...2).contains(early.count))
     }
 
+    @Test func titlesOfBadEntriesSayThatTheyAreOnPurpose() {
+        for entry in catalog.entries {
+            #expect(entry.name.hasSuffix(" on purpose)") == (entry.kind != .good))
+            #expect(entry.name.contains("broken") == !entry.kind.isPicture)
+            #expect(entry.name.hasPrefix(entry.picture.name))
+        }
+    }
+
     @Test func badEntriesAreSpreadOverList() {
         let places = catalog.entries.filter { $0.kind != .good }.map(\.id)
         let gaps = zip(places, places.dropFirst()).map { $1 - $0 }
@@ -44,7 +53,7 @@ struct DemoCatalogTests {
 
     @Test func missingPhotoIsMisspeltOnlyInItsPath() throws {
         let entry = try #require(catalog.entries.first { $0.kind == .missing })
-        let right = "/photos/\(DemoCatalog.slug(entry.name)).jpg"
+        let right = "/photos/\(DemoCatalog.slug(entry.picture.name)).jpg"
         #expect(entry.path != right)
         #expect(entry.path.sorted() == right.sorted())
     }

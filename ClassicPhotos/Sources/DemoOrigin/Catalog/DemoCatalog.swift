@@ -30,13 +30,25 @@ public struct DemoCatalog: Sendable, Hashable {
 
         /// Whether a patient client eventually gets a picture.
         public var isPicture: Bool { self == .good || self == .verySlow }
+
+        /// What the title says of the entry, so that a person does not take it for a fault of the
+        /// program.
+        var remark: String {
+            switch self {
+            case .good: ""
+            case .verySlow: " (slow on purpose)"
+            case .missing, .truncated, .htmlPage, .closedMidway, .empty, .hugeHeader, .randomBytes:
+                " (broken on purpose)"
+            }
+        }
     }
 
     /// One entry of the list.
     public struct Entry: Sendable, Hashable, Identifiable {
         /// The index in the list, from 0.
         public let id: Int
-        /// The title for display; unique in the list.
+        /// The title for display; unique in the list. The title of a bad entry says that the entry
+        /// is bad on purpose.
         public let name: String
         /// The path in the list, starting at the origin's root: `/photos/…jpg`.
         public let path: String
@@ -64,7 +76,7 @@ public struct DemoCatalog: Sendable, Hashable {
             let kind = bad[index] ?? .good
             let slug = Self.slug(picture.name)
             return Entry(
-                id: index, name: picture.name,
+                id: index, name: picture.name + kind.remark,
                 path: "/photos/\(kind == .missing ? Self.misspelt(slug) : slug).jpg", kind: kind,
                 picture: picture)
         }
