@@ -1,3 +1,4 @@
+import DemoOrigin
 import NIOHTTP1
 import OperationsTestSupport
 import PhotoPipeline
@@ -47,7 +48,7 @@ struct TokenTests {
             #expect(fields.contains("\r\nlocation: /\r\n"))
             let cookie = "classicphotos-\(gallery.port)=\(token.text)"
             #expect(
-                fields.contains("\r\nset-cookie: \(cookie); path=/; httponly; samesite=strict\r\n"))
+                fields.contains("\r\nset-cookie: \(cookie); path=/; httponly; samesite=lax\r\n"))
             for field in [
                 "Cookie: \(cookie)", "Cookie: a=b; \(cookie); c=d",
                 "Authorization: Bearer \(token.text)",
@@ -64,21 +65,29 @@ struct TokenTests {
         }
     }
 
-    /// Other names could belong to other sites (DNS rebinding); addresses cannot.
-    @Test func addressesAreHostsAndOtherNamesAreNot() async throws {
+    /// Another site's page can have its own name for this machine (DNS rebinding), but not the
+    /// token.
+    @Test func nameOfMachineNeedsToken() async throws {
         let token = GalleryToken()
         try await withGallery(token: token) { gallery in
             let bearer = "Authorization: Bearer \(token.text)"
             for host in [
                 "192.168.1.5:\(gallery.port)", "192.168.1.5", "[fd00::1]:9", "localhost:9",
+                "name.local:\(gallery.port)", "my_nas", "xn--fotos-9za.example",
             ] {
+                let opened = await answer(gallery, "/?token=\(token.text)", host: host)
+                #expect(opened.hasPrefix("HTTP/1.1 303 "), "\(host)")
+                for path in ["/", "/app.js", "/api/photos", "/?token=\(GalleryToken().text)"] {
+                    let stranger = await answer(gallery, path, host: host)
+                    #expect(stranger.hasPrefix("HTTP/1.1 401 "), "\(host)\(path)")
+                }
                 #expect(
                     await answer(gallery, "/", host: host, bearer).hasPrefix("HTTP/1.1 200 "),
                     "\(host)")
             }
             for host in [
-                "evil.example", "192.168.1.5.evil.example", "192.168.1.5:", "192.168.1.5:x",
-                "user@192.168.1.5", "1:2:3", "[fd00::1", "[evil.example]", "",
+                "192.168.1.5:", "192.168.1.5:x", "user@192.168.1.5", "1:2:3", "[fd00::1",
+                "[name.local]", "", "name.local/", "name local", ":80",
             ] {
                 #expect(
                     await answer(gallery, "/", host: host, bearer).hasPrefix("HTTP/1.1 4"),
@@ -86,6 +95,41 @@ struct TokenTests {
             }
             let foreign = await answer(gallery, "/", bearer, "Origin: http://evil.example")
             #expect(foreign.hasPrefix("HTTP/1.1 403 "))
+            // A link in another site's page opens the page, and nothing else.
+            for (path, status) in [("/", 200), ("/api/photos", 403), ("/api/photos/0/result", 403)]
+            {
+                let linked = await answer(
+                    gallery, path, bearer, "Sec-Fetch-Site: cross-site",
+                    "Sec-Fetch-Mode: navigate")
+                #expect(linked.hasPrefix("HTTP/1.1 \(status) "), "\(path)")
+            }
+        }
+    }
+
+    /// The demo's origin is another site than the gallery, as a browser sees it.
+    @Test func linkInOtherPageOpensGallery() async throws {
+        let token = GalleryToken()
+        try await withGallery(token: token) { gallery in
+            try await Browser.run(width: 800, height: 600) { browser in
+                for name in ["localhost", "my-pictures.localhost"] {
+                    let address = "http://\(name):\(gallery.port)/"
+                    for link in ["\(address)?token=\(token.text)", address] {
+                        try await browser.open(gallery.origin.url)
+                        _ = try await browser.evaluate(
+                            """
+                            const link = document.createElement("a");
+                            link.href = "\(link)";
+                            document.body.append(link);
+                            link.click();
+                            """)
+                        try await browser.wait(
+                            for: """
+                                location.href.startsWith("\(address)")
+                                && document.querySelector("[data-picture=filtered]")
+                                """, "the photos of \(link) are shown")
+                    }
+                }
+            }
         }
     }
 

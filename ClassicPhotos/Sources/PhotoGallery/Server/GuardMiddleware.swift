@@ -8,16 +8,16 @@ import NIOCore
 /// can send requests here, and with a name that the page controls (DNS rebinding) it can even read
 /// the responses. Therefore:
 ///
-/// - A request must have exactly one Host: this machine's own name or address with this server's
-///   port.
+/// - A request must have exactly one Host. Without a token, it is this machine's own name or
+///   address with this server's port.
 /// - A request from a browser must come from this server's own page (`Sec-Fetch-Site`), and a
 ///   request that changes state must not have a different Origin.
 /// - If the server has a token, a request must have it: as a bearer token, or in the cookie that
-///   the server sets when a person opens the address with the token. Other sites cannot send the
-///   cookie (`SameSite`), and scripts cannot read it. Such a server has many names, so a Host may
-///   then also be any IP address, which no other site can claim, or the name on which the server
-///   listens.
+///   the server sets when a person opens the address with the token. Such a server has many names,
+///   and a request with the token may have any of them.
 /// - Pages load no external resources, run no inline scripts, and cannot be framed.
+///
+/// The page `ClassicPhotos/Security.md` says why this suffices.
 struct GuardMiddleware: RouterMiddleware {
     typealias Context = GalleryRequestContext
 
@@ -50,7 +50,11 @@ struct GuardMiddleware: RouterMiddleware {
         guard !request.headers.contains(.host) else {
             return refusal(.badRequest, "A request must have exactly one Host header.")
         }
-        guard let host = request.head.authority, isOwn(host, port: context.port) else {
+        let proof = proof(in: request, context)
+        guard let host = request.head.authority,
+            isOwn(host, port: context.port) || (proof.isValid && Self.isHost(host))
+        else {
+            if token != nil { return unauthorized() }
             return refusal(
                 .forbidden,
                 "Open this gallery at its own address, http://localhost:\(context.port)/")
@@ -58,7 +62,14 @@ struct GuardMiddleware: RouterMiddleware {
         guard isFromOwnPage(request, host: host) else {
             return refusal(.forbidden, "Only the gallery's own page can send this request.")
         }
-        if let refusal = refusalWithoutToken(request, context) { return refusal }
+        if token != nil {
+            switch proof {
+            case .address(let cookie): return cookie
+            case .sent: break
+            case .missing where request.uri.path == "/health": break
+            case .missing: return unauthorized()
+            }
+        }
         do {
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound && error.body == nil {
@@ -69,31 +80,46 @@ struct GuardMiddleware: RouterMiddleware {
         }
     }
 
-    /// Whether the host is this machine. The whole text is compared, so that additions such as
-    /// `user@` do not match.
+    /// Whether the host is certainly this machine. The whole text is compared, so that additions
+    /// such as `user@` do not match.
     private func isOwn(_ host: String, port: Int) -> Bool {
         let host = host.lowercased()
         if Self.ownHosts.contains(where: { host == "\($0):\(port)" || (port == 80 && host == $0) })
         {
             return true
         }
-        guard token != nil else { return false }
         // The port may be that of a container's host.
-        let (name, end) = Self.split(host)
-        guard end.isEmpty || (end.hasPrefix(":") && UInt16(end.dropFirst()) != nil) else {
-            return false
-        }
+        guard token != nil, let name = Self.name(in: host) else { return false }
         return Self.ownHosts.contains(String(name)) || name == self.host.lowercased()
             || Self.isAddress(name)
     }
 
-    /// The name or address in a Host, and the rest: a colon and the port, or nothing.
-    private static func split(_ host: String) -> (name: Substring, rest: Substring) {
+    /// Whether the text has the form of a Host: a name or an address, and perhaps a port.
+    private static func isHost(_ host: String) -> Bool {
+        guard let name = name(in: host), !name.isEmpty else { return false }
+        let letters = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+        return letters || isAddress(name)
+    }
+
+    /// The name or address in a Host; nil if something else than a port follows it.
+    private static func name(in host: String) -> Substring? {
         let end =
             host.hasPrefix("[")
             ? host.firstIndex(of: "]").map { host.index(after: $0) } : host.firstIndex(of: ":")
         let place = end ?? host.endIndex
-        return (host[..<place], host[place...])
+        let rest = host[place...]
+        guard rest.isEmpty || (rest.hasPrefix(":") && UInt16(rest.dropFirst()) != nil) else {
+            return nil
+        }
+        return host[..<place]
     }
 
     private static func isAddress(_ name: Substring) -> Bool {
@@ -104,22 +130,34 @@ struct GuardMiddleware: RouterMiddleware {
 
     // MARK: The token
 
-    /// The response to a request without the token, and to the request that brings it; nil if the
-    /// request may continue.
-    private func refusalWithoutToken(_ request: Request, _ context: Context) -> Response? {
-        guard let token, request.uri.path != "/health" else { return nil }
+    /// How a request proves that its sender knows the token.
+    private enum Proof {
+        case missing
+        /// In the address that a person opened; the response sets the cookie.
+        case address(Response)
+        /// In the cookie, or as a bearer token.
+        case sent
+
+        var isValid: Bool { if case .missing = self { false } else { true } }
+    }
+
+    private func proof(in request: Request, _ context: Context) -> Proof {
+        guard let token else { return .missing }
         let cookie = "classicphotos-\(context.port)"
-        // A person opens the address with the token. The redirection removes it from the address,
-        // so that it does not remain in the browser's address bar.
+        // The redirection removes the token from the address, so that it does not remain in the
+        // browser's address bar.
         if request.uri.path == "/", let text = request.uri.queryParameters.get("token"),
             token.matches(text)
         {
-            return Response(
-                status: .seeOther,
-                headers: [
-                    .location: "/", .cacheControl: "no-store",
-                    .setCookie: "\(cookie)=\(token.text); Path=/; HttpOnly; SameSite=Strict",
-                ])
+            return .address(
+                Response(
+                    status: .seeOther,
+                    headers: [
+                        .location: "/", .cacheControl: "no-store",
+                        // Lax: a link in another site's page brings the cookie, and nothing else
+                        // that another site sends does.
+                        .setCookie: "\(cookie)=\(token.text); Path=/; HttpOnly; SameSite=Lax",
+                    ]))
         }
         let pairs = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }
         let hasCookie = pairs.contains { pair in
@@ -128,15 +166,17 @@ struct GuardMiddleware: RouterMiddleware {
         }
         let bearer = "Bearer "
         let authorization = request.headers[.authorization] ?? ""
-        if hasCookie
-            || (authorization.hasPrefix(bearer)
-                && token.matches(authorization.dropFirst(bearer.count)))
-        {
-            return nil
-        }
+        let hasBearer =
+            authorization.hasPrefix(bearer)
+            && token.matches(authorization.dropFirst(bearer.count))
+        return hasCookie || hasBearer ? .sent : .missing
+    }
+
+    private func unauthorized() -> Response {
         var response = refusal(
             .unauthorized,
-            "Open the address that the program printed when it started; it contains a token.")
+            "Open the address that the program printed when it started; it contains a token. "
+                + "Any other name or address of that machine may stand in its place.")
         response.headers[.wwwAuthenticate] = "Bearer"
         return response
     }
