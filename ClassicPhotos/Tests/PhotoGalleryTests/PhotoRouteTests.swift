@@ -79,8 +79,35 @@ struct PhotoRouteTests {
                 #expect(text.contains("\"message\":\""))
                 #expect(headers.first(name: "content-type")?.hasPrefix("application/json") == true)
             }
-            let missing = try #require(entries.first { $0.kind == .missing })
-            #expect(try await gallery.get("/api/photos/\(missing.id)/original").status == 422)
+        }
+    }
+
+    private struct Answer: Decodable {
+        struct Problem: Decodable {
+            let retryable: Bool
+            let hasOriginal: Bool
+        }
+        let error: Problem
+    }
+
+    /// The page offers to save the original of a failed photo only if there is one.
+    @Test func failureSaysWhetherThereIsOriginal() async throws {
+        try await withGallery { gallery in
+            let entries = gallery.origin.catalog.entries
+            for (kind, hasOriginal) in [
+                (.missing, false), (.empty, false), (.htmlPage, true), (.truncated, true),
+            ] as [(DemoCatalog.Kind, Bool)] {
+                let row = try #require(entries.first { $0.kind == kind }).id
+                for route in ["picture?fit=640", "result", "details"] {
+                    let (status, _, text) = try await gallery.get("/api/photos/\(row)/\(route)")
+                    if kind == .truncated, route == "details" { continue }
+                    #expect(status == 422)
+                    let problem = try decode(Answer.self, text).error
+                    #expect(problem.hasOriginal == hasOriginal && problem.retryable)
+                }
+                let original = try await gallery.get("/api/photos/\(row)/original").status
+                #expect(original == (kind == .missing ? 422 : 200))
+            }
         }
     }
 

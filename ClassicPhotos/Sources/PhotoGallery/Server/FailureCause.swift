@@ -14,7 +14,8 @@ struct FailureCause: Encodable {
     }
 }
 
-/// The answer to a request for a photo that has failed: the sentence, and its cause as a code.
+/// The answer to a request for a photo that has failed: the sentence, its cause as a code, whether
+/// a retry may help, and whether there is an original to save.
 struct PhotoFailureResponse: HTTPResponseError {
     let failure: PhotoFailure
 
@@ -24,6 +25,8 @@ struct PhotoFailureResponse: HTTPResponseError {
         struct Problem: Encodable {
             let message: String
             let failure: FailureCause?
+            let retryable: Bool
+            let hasOriginal: Bool
         }
 
         let error: Problem
@@ -31,7 +34,9 @@ struct PhotoFailureResponse: HTTPResponseError {
 
     func response(from request: Request, context: some RequestContext) throws -> Response {
         let body = Body(
-            error: .init(message: failure.reason, failure: failure.cause.map(FailureCause.init)))
+            error: .init(
+                message: failure.reason, failure: failure.cause.map(FailureCause.init),
+                retryable: failure.isRetryable, hasOriginal: failure.hasOriginal))
         var response = try body.response(from: request, context: context)
         response.status = status
         return response

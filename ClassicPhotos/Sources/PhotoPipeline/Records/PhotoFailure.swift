@@ -30,6 +30,15 @@ public struct PhotoFailure: Error, Sendable, Hashable {
     /// only ``reason`` is known.
     public let cause: Cause?
 
+    /// Whether the photo's bytes were loaded, so that the original can be saved although it cannot
+    /// be shown.
+    public var hasOriginal: Bool {
+        switch stage {
+        case .source, .download: false
+        case .decode, .filter, .encode, .write: cause?.code != .emptyFile
+        }
+    }
+
     /// Creates a failure.
     public init(stage: Stage, reason: String, isRetryable: Bool, cause: Cause? = nil) {
         self.stage = stage
