@@ -1,3 +1,4 @@
+import Departures
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
@@ -5,16 +6,30 @@ import Imaging
 import NIOCore
 import PhotoPipeline
 
-/// The routes of single photos: details, pictures in several sizes, originals, and the filters.
+/// The routes of single photos: details, pictures in several sizes, results, originals, and the
+/// filters.
 ///
 /// A request names a photo by its row. Work for a client that has left is cancelled.
+///
+/// | Route | Response |
+/// |---|---|
+/// | `photos/:row/picture?fit=…` | a JPEG to show, without metadata; `full` is the photo's size |
+/// | `photos/:row/result?size=…` | the file that `process` would write, as a download |
+/// | `photos/:row/original` | the photo as its source has it, as a download |
+///
+/// Both pictures and results take `filters`, a chain as in the command line or `none`. With the
+/// photo's identifier as `id`, an address names its contents for ever.
 struct PhotoRoutes {
     let records: [PhotoRecord]
     let viewer: PhotoViewer
 
     /// The sides of the squares for which pictures are made. A few sizes are shared and cached;
     /// arbitrary sizes would not be.
-    private static let sides = [640, 1_280, 2_560]
+    private static let sides = [640, 1_280, 2_560, 5_120]
+    /// The sides that a person may choose for a file: too many to be shared, but a file is saved
+    /// once.
+    private static let resultSides = 16...65_535
+    private static let full = "full"
     private static let filterCount = 8
     private static let filterLength = 500
 
@@ -22,6 +37,7 @@ struct PhotoRoutes {
         group.get("filters", use: filters)
         group.get("photos/:row/details", use: details)
         group.get("photos/:row/picture", use: picture)
+        group.get("photos/:row/result", use: result)
         group.get("photos/:row/original", use: original)
     }
 
@@ -80,8 +96,8 @@ struct PhotoRoutes {
         init(_ record: PhotoRecord, at row: Row, _ details: PhotoDetails) {
             self.row = row.index
             id = record.id.description
-            name = record.name
-            source = record.url.map(PhotoRoutes.source) ?? ""
+            name = record.name.onOneLine
+            source = (record.url.map(PhotoRoutes.source) ?? "").onOneLine
             format = details.info.format.rawValue
             bytes = details.byteCount
             width = details.info.size.width
@@ -120,9 +136,12 @@ struct PhotoRoutes {
     ) async throws -> Response {
         let (row, record) = try photo(context)
         let parameters = request.uri.queryParameters
-        guard let side = parameters.get("fit", as: Int.self), Self.sides.contains(side) else {
+        let fit = parameters.get("fit") ?? ""
+        let side = Int(fit)
+        guard fit == Self.full || side.map(Self.sides.contains) == true else {
+            let sides = Self.sides.map(String.init).joined(separator: ", ")
             throw HTTPError(
-                .badRequest, message: "The parameter fit must be 640, 1280 or 2560.")
+                .badRequest, message: "The parameter fit must be \(sides) or \(Self.full).")
         }
         let filters = try filters(in: parameters.get("filters") ?? "none")
         let picture: PhotoFile
@@ -137,6 +156,31 @@ struct PhotoRoutes {
         return FileResponse(
             bytes: picture.bytes, mediaType: ImageFormat.jpeg.mediaType, tag: picture.tag,
             caching: caching(request, record)
+        ).response(to: request)
+    }
+
+    @Sendable private func result(
+        _ request: Request, _ context: GalleryRequestContext
+    ) async throws -> Response {
+        let (row, record) = try photo(context)
+        let parameters = request.uri.queryParameters
+        let size = parameters.get("size") ?? Self.full
+        let side = Int(size)
+        guard size == Self.full || side.map(Self.resultSides.contains) == true else {
+            throw HTTPError(
+                .badRequest,
+                message: "The parameter size must be \(Self.full), or a number of pixels from "
+                    + "\(Self.resultSides.lowerBound) to \(Self.resultSides.upperBound).")
+        }
+        let recipe = PhotoRecipe(
+            filters: try filters(in: parameters.get("filters") ?? "none"),
+            size: side.map { PixelSize(width: $0, height: $0) })
+        let result = try await answering(context) { try await viewer.result(of: row, by: recipe) }
+        let format = result.format ?? .jpeg
+        return FileResponse(
+            bytes: result.bytes, mediaType: format.mediaType, tag: result.tag,
+            caching: caching(request, record),
+            downloadName: viewer.resultName(of: row, as: format)
         ).response(to: request)
     }
 

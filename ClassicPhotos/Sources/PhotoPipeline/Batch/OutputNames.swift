@@ -89,6 +89,13 @@ struct OutputNames: Sendable {
             folder: folder, relativePath: name(of: record, at: position).bytes(writtenAs: format))
     }
 
+    /// The name of the result of a photo that shares its name with no other, without its folder.
+    static func fileName(of record: PhotoRecord, writtenAs format: ImageFormat) -> String {
+        let path = ResultName(base: Stem(of: record).bytes, number: nil, unnumbered: nil)
+            .bytes(writtenAs: format)
+        return displayText(path.split(separator: UInt8(ascii: "/")).last ?? path[...])
+    }
+
     /// The name of a photo's result in every format.
     ///
     /// - Parameter position: the photo's index in the list.

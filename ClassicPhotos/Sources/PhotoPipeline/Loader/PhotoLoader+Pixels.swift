@@ -128,4 +128,47 @@ extension PhotoLoader {
                 })
         }
     }
+
+    /// Makes the file that a batch writes for a photo, in one piece: the pixels are filtered in
+    /// place, and nothing is kept in memory.
+    ///
+    /// - Parameters:
+    ///   - bytes: the original.
+    ///   - url: where the original is from, which decides the limits.
+    func result(
+        from bytes: [UInt8], of url: URL?, by recipe: PhotoRecipe,
+        priority: Operation.QueuePriority
+    ) async throws(PhotoStageStop) -> EncodedImage {
+        let capacity = options.capacity
+        let limits = url.map(options.limits.limits) ?? .standard
+        return try await stage { [pixels] in
+            let info = try pixelStage(.decode) { () throws(ImagingError) in
+                try ImageEngine.inspect(bytes, limits: limits)
+            }
+            let format = recipe.format(of: info)
+            let parts = recipe.parts(writtenAs: format)
+            let need = PixelCapacity.bytesNeeded(
+                for: info, fitting: recipe.size, filters: recipe.filters, format: format,
+                keeping: parts)
+            let timeLimit = decodingTimeLimit + filteringTimeLimit + encodingTimeLimit
+            let making = pixels.add(
+                "Make the result", .priority(priority), capacity.processor, capacity.memory(need),
+                body: pixelWork(timeLimit: timeLimit) { cancellation throws(PhotoStageStop) in
+                    let bitmap = try pixelStage(.decode) { () throws(ImagingError) in
+                        try ImageEngine.apply(
+                            recipe.filters,
+                            to: ImageEngine.decode(
+                                bytes, fitting: recipe.size, keeping: parts, limits: limits,
+                                acceptingDamage: recipe.acceptsDamage, cancellation: cancellation),
+                            cancellation: cancellation)
+                    }
+                    return try pixelStage(.encode) { () throws(ImagingError) in
+                        try ImageEngine.encode(
+                            bitmap, as: format, quality: recipe.quality,
+                            cancellation: cancellation)
+                    }
+                })
+            return try await making.valueUnlessCancelled
+        }
+    }
 }

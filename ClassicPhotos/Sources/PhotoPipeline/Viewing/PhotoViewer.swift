@@ -23,11 +23,14 @@ public actor PhotoViewer {
         case original(Row)
         case details(Row)
         case picture(Row, side: Int, filters: [ImageFilter])
+        case result(Row, PhotoRecipe)
     }
 
     private let records: [PhotoRecord]
     private let loader: PhotoLoader
     private let cache: Mutex<ByteCache<Request, PhotoFile>>
+    /// The size of the decoded pictures and of the list's pictures in memory, for tests.
+    nonisolated var decodedBytes: Int { loader.memory.byteCount }
     /// The number of callers that wait, for tests.
     private(set) var callerCount = 0
 
@@ -37,6 +40,9 @@ public actor PhotoViewer {
     private let requests = OperationQueue()
 
     private static let quality = 85
+    /// The largest side whose decoded picture stays in the loader's memory. The pixels of larger
+    /// pictures would displace most of the others.
+    private static let largestKeptSide = 2_560
 
     /// Creates a viewer.
     ///
@@ -114,24 +120,48 @@ public actor PhotoViewer {
     ///
     /// The parameters are those of ``picture(of:fitting:filters:)``.
     public nonisolated func pictureInMemory(
-        of row: Row, fitting side: Int, filters: [ImageFilter]
+        of row: Row, fitting side: Int?, filters: [ImageFilter]
     ) -> PhotoFile? {
-        let request = Request.picture(row, side: side, filters: filters)
+        let request = Self.request(for: row, side, filters)
         // Only a picture that is missing for its request counts as a miss.
         return cache.withLock { $0.contains(request) ? $0.value(for: request) : nil }
     }
 
-    /// A row's picture as a JPEG, shrunk to fit a square.
+    /// A row's picture as a JPEG without metadata, shrunk to fit a square.
     ///
     /// - Parameters:
     ///   - row: the row.
-    ///   - side: the side of the square in pixels. A smaller picture keeps its size.
+    ///   - side: the side of the square in pixels; nil for the photo's own size. A smaller picture
+    ///     keeps its size.
     ///   - filters: the filters, in order.
     /// - Throws: the failure, in words for people, or `cancelled`.
     public func picture(
-        of row: Row, fitting side: Int, filters: [ImageFilter]
+        of row: Row, fitting side: Int?, filters: [ImageFilter]
     ) async throws(PhotoStageStop) -> PhotoFile {
-        let request = Request.picture(row, side: side, filters: filters)
+        switch Self.request(for: row, side, filters) {
+        case .result(_, let recipe):
+            return try await result(of: row, by: recipe)
+        case let request:
+            return try await picture(request, of: row, side ?? Self.largestKeptSide, filters)
+        }
+    }
+
+    /// The request for a picture: a large one is made as a result is, in one piece.
+    private static func request(
+        for row: Row, _ side: Int?, _ filters: [ImageFilter]
+    ) -> Request {
+        if let side, side <= largestKeptSide {
+            return .picture(row, side: side, filters: filters)
+        }
+        let recipe = PhotoRecipe(
+            filters: filters, size: side.map { PixelSize(width: $0, height: $0) }, format: .jpeg,
+            quality: quality, keepsMetadata: false)
+        return .result(row, recipe)
+    }
+
+    private func picture(
+        _ request: Request, of row: Row, _ side: Int, _ filters: [ImageFilter]
+    ) async throws(PhotoStageStop) -> PhotoFile {
         if let picture = cache.withLock({ $0.value(for: request) }) { return picture }
         let record = try record(at: row)
         let name = "Picture of \(record.name), \(side) px"
@@ -155,6 +185,38 @@ public actor PhotoViewer {
         }
         keep(picture, for: request)
         return picture
+    }
+
+    /// The file that a ``PhotoBatch`` would write for a row: with the metadata, the depth and the
+    /// frames that the recipe and the format keep.
+    ///
+    /// The pixels are needed only while the file is made; the file stays in memory as pictures do.
+    ///
+    /// - Throws: the failure, in words for people, or `cancelled`.
+    public func result(
+        of row: Row, by recipe: PhotoRecipe
+    ) async throws(PhotoStageStop) -> PhotoFile {
+        let request = Request.result(row, recipe)
+        if let result = cache.withLock({ $0.value(for: request) }) { return result }
+        let record = try record(at: row)
+        let name = "Result of \(record.name)"
+        let result = try await shared(request, in: requests, named: name) { [loader] in
+            let file = try await self.original(of: row)
+            let image = try await loader.result(
+                from: file.bytes, of: record.url, by: recipe, priority: .high)
+            return PhotoFile(
+                bytes: image.bytes, format: image.format,
+                madeFrom: "\(file.tag) \(recipe.fingerprint)")
+        }
+        keep(result, for: request)
+        return result
+    }
+
+    /// The name of the file that a ``PhotoBatch`` would write for a row, without its folder.
+    ///
+    /// The name has no number, which a batch adds to equal names of different photos.
+    public nonisolated func resultName(of row: Row, as format: ImageFormat) -> String {
+        OutputNames.fileName(of: records[row.index], writtenAs: format)
     }
 
     // MARK: Parts
