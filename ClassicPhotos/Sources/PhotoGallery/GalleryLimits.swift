@@ -5,6 +5,12 @@ public struct GalleryLimits: Sendable, Hashable {
     /// The maximum number of simultaneous connections: 1,024. Further connections wait until one is
     /// closed.
     public var connections = 1_024
+    /// The maximum number of simultaneous connections of one client to a server that other machines
+    /// can reach: 128. Further connections are closed at once.
+    ///
+    /// A client is an IPv4 address, or the first 64 bits of an IPv6 address. A browser has at most
+    /// 6 connections, and clients behind one router may share an address.
+    public var connectionsPerClient = 128
     /// The maximum number of simultaneous pages, including those that may return: 256. A page costs
     /// about 100 kB and the pictures that it shows.
     public var pages = 256
@@ -30,10 +36,11 @@ public struct GalleryLimits: Sendable, Hashable {
     public var idleTime: Duration = .seconds(75)
     /// The maximum time to receive the body of a request: 10 seconds.
     public var bodyTime: Duration = .seconds(10)
-    /// The maximum time for a client to read a part of a response: 60 seconds.
+    /// The maximum time for a client to read a part of a response: 30 seconds.
     ///
-    /// A part is a picture or several events.
-    public var writeTime: Duration = .seconds(60)
+    /// A part is 64 KiB of a file, what is left of it, or several events. So a client must read at
+    /// least 2 kB per second, and a large file may take as long as that allows.
+    public var writeTime: Duration = .seconds(30)
     /// The maximum time that a client may keep its side of a connection open after the server has
     /// closed the other side: 5 seconds.
     public var closeTime: Duration = .seconds(5)

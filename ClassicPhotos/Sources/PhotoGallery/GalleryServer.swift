@@ -135,12 +135,17 @@ public struct GalleryServer: Sendable {
         started: @escaping @Sendable (_ port: Int) async -> Void
     ) -> some ApplicationProtocol {
         let limits = configuration.limits
+        // A server for this machine only is used by programs that could do worse.
+        let connections = configuration.token.map { _ in
+            ClientConnections(limit: limits.connectionsPerClient)
+        }
         return Application(
             router: router(),
             server: .http1(
                 configuration: .init(
                     additionalChannelHandlers: [
-                        ConnectionLimitHandler(limits: limits), DepartureHandler(),
+                        ConnectionLimitHandler(limits: limits, connections: connections),
+                        DepartureHandler(),
                     ])),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port),

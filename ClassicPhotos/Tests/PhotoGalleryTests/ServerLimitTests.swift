@@ -1,4 +1,7 @@
+import NIOCore
+import NIOEmbedded
 import NIOHTTP1
+import NIOHTTPTypes
 import OperationsTestSupport
 import PhotoPipeline
 import Synchronization
@@ -144,6 +147,83 @@ struct ServerLimitTests {
             silent.removeAll()
             #expect(await client.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 404 "))
         }
+    }
+
+    /// One client cannot keep others out of a gallery that other machines can reach.
+    @Test func connectionsOfOneClientAreLimited() async throws {
+        var limits = Self.limits
+        limits.connectionsPerClient = 3
+        let token = GalleryToken()
+        try await withGallery(limits: limits, token: token) { gallery in
+            let request = head(
+                "GET /nothing", port: gallery.port, "Authorization: Bearer \(token.text)")
+            func answer(_ client: RawClient) async -> String {
+                client.send(request)
+                return await client.read(until: "\r\n\r\n")
+            }
+            var open = (0..<3).map { _ in RawClient(port: gallery.port) }
+            for client in open { #expect(await answer(client).hasPrefix("HTTP/1.1 404 ")) }
+            #expect(await answer(RawClient(port: gallery.port)) == "")
+            // A closed connection makes room; the server learns of it a moment later.
+            open.removeLast()
+            while await !answer(RawClient(port: gallery.port)).hasPrefix("HTTP/1.1 404 ") {}
+            withExtendedLifetime(open) {}
+        }
+        // This machine's own programs are not limited.
+        try await withLimit(\.connectionsPerClient, 1) { gallery in
+            let clients = (0..<3).map { _ in RawClient(port: gallery.port) }
+            for client in clients {
+                client.send(head("GET /nothing", port: gallery.port))
+                #expect(await client.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 404 "))
+            }
+        }
+    }
+
+    @Test func clientIsAddressOrNetworkOfSixtyFourBits() throws {
+        func client(_ address: String) throws -> ClientConnections.Client? {
+            ClientConnections.Client(try SocketAddress(ipAddress: address, port: 1))
+        }
+        #expect(try client("192.168.1.5") != nil)
+        #expect(try client("192.168.1.5") == client("::ffff:192.168.1.5"))
+        #expect(try client("192.168.1.5") != client("192.168.1.6"))
+        #expect(try client("2001:db8:1:2::1") == client("2001:db8:1:2:ffff::9"))
+        #expect(try client("2001:db8:1:2::1") != client("2001:db8:1:3::1"))
+        #expect(ClientConnections.Client(nil) == nil)
+        let connections = ClientConnections(limit: 2)
+        let one = try #require(try client("10.0.0.1"))
+        let two = try #require(try client("10.0.0.2"))
+        #expect(connections.opened(by: one) && connections.opened(by: one))
+        #expect(!connections.opened(by: one) && connections.opened(by: two))
+        connections.closed(by: one)
+        #expect(connections.opened(by: one) && !connections.opened(by: one))
+    }
+
+    /// Each part of a file has a deadline of its own, so a slow client gets a large file, and a
+    /// client that reads next to nothing is disconnected.
+    @Test func fileIsWrittenInParts() throws {
+        final class Recorder: ChannelOutboundHandler {
+            typealias OutboundIn = HTTPResponsePart
+            var sizes: [Int] = []
+
+            func write(
+                context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?
+            ) {
+                if case .body(let bytes) = unwrapOutboundIn(data) {
+                    sizes.append(bytes.readableBytes)
+                }
+                promise?.succeed()
+            }
+        }
+        let recorder = Recorder()
+        let channel = EmbeddedChannel(
+            handlers: [recorder, ConnectionLimitHandler(limits: GalleryLimits())])
+        let part = ConnectionLimitHandler.partSize
+        for count in [10, part, 2 * part + 1] {
+            let body = HTTPResponsePart.body(ByteBuffer(repeating: 1, count: count))
+            try channel.writeOutbound(body)
+        }
+        #expect(recorder.sizes == [10, part, part, part, 1])
+        _ = try channel.finish()
     }
 
     private func stream(_ gallery: Gallery, page: String) async -> (client: RawClient, head: String)
