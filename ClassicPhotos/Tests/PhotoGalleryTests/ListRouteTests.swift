@@ -2,6 +2,7 @@ import DemoOrigin
 import Foundation
 import NIOHTTP1
 import OperationsTestSupport
+import PhotoPipeline
 import Testing
 
 @testable import PhotoGallery
@@ -132,6 +133,7 @@ struct ListRouteTests {
                     let version = event.firstMatch(of: /"version":(\d+)/).flatMap({ Int($0.1) })
                 else { return false }
                 #expect(event.contains(#""retryable":true"#))
+                #expect(event.contains(#""hasOriginal":true"#))
                 #expect(event.contains(#""code":"damaged""#))
                 if let first { return version > first }
                 first = version
@@ -153,6 +155,81 @@ struct ListRouteTests {
                 "/api/retry", #"{"page":"\#(Self.page)"\#(rest)}"#
             ).status
             #expect(status == 400)
+        }
+    }
+
+    @Test func namesHaveNoCharactersThatReverseText() async throws {
+        let record = PhotoRecord(
+            id: PhotoID(rawValue: 7), name: "photo\u{202E}gpj.exe",
+            url: try #require(URL(string: "http://a/b")))
+        try await withGallery(photos: [record]) { gallery in
+            let text = try await gallery.get("/api/photos").text
+            #expect(text.contains("photo·gpj.exe") && !text.contains("\u{202E}"))
+        }
+    }
+
+    // MARK: Pictures and progress
+
+    /// The events of a new page that shows one row, up to the filtered picture.
+    private func events(
+        _ gallery: Gallery, page: String, row: Int
+    ) async throws -> [String] {
+        try await gallery.events(page: page) { event in
+            if event.hasPrefix("event: hello") {
+                let report =
+                    #"{"page":"\#(page)","rows":[\#(row)],"phase":"settled","sequence":1}"#
+                let status = try await gallery.post("/api/viewport", report).status
+                #expect(status == 204)
+            }
+            return event.contains(#""state":"filtered""#)
+        }
+    }
+
+    private func pictures(_ events: [String]) -> [String] {
+        events.compactMap { $0.firstMatch(of: /"picture":"([0-9a-f]{16})"/).map { String($0.1) } }
+    }
+
+    /// A page that is loaded again finds its pictures in the browser's cache.
+    @Test func pictureHasSameAddressOnAllPages() async throws {
+        try await withGallery { gallery in
+            let first = try await events(gallery, page: Self.page, row: 3)
+            let name = try #require(pictures(first).last)
+            let (status, headers, bytes) = try await gallery.getBytes("/api/thumbnails/3/\(name)")
+            #expect(status == 200)
+            #expect(headers.first(name: "content-type") == "image/jpeg")
+            #expect(headers.first(name: "cache-control")?.contains("immutable") == true)
+            let shown = try await gallery.getBytes("/api/pictures/\(Self.page)/3/filtered")
+            #expect(bytes == shown.bytes)
+            let second = try await events(
+                gallery, page: String(repeating: "1d", count: 16), row: 3)
+            #expect(pictures(second).last == name)
+            for path in ["3/0123456789abcdef", "4/\(name)", "x/\(name)", "-1/\(name)"] {
+                #expect(try await gallery.get("/api/thumbnails/\(path)").status == 404)
+            }
+        }
+    }
+
+    private struct Progress: Decodable {
+        let row: Int
+        let received: Int
+        let total: Int
+    }
+
+    @Test func eventsTellProgressByBytes() async throws {
+        try await withGallery { gallery in
+            let entries = gallery.origin.catalog.entries
+            let slow = try #require(entries.first { $0.kind == .verySlow })
+            let events = try await events(gallery, page: Self.page, row: slow.id)
+            let reports = events.filter { $0.hasPrefix("event: progress") }
+            #expect(!reports.isEmpty)
+            var last = 0
+            for report in reports {
+                let text = try #require(report.split(separator: "data: ").last)
+                let progress = try JSONDecoder().decode(Progress.self, from: Data(text.utf8))
+                #expect(progress.row == slow.id)
+                #expect(progress.received > last && progress.received <= progress.total)
+                last = progress.received
+            }
         }
     }
 }

@@ -21,6 +21,7 @@ struct APIRoutes {
         group.post("viewport", use: viewport)
         group.post("retry", use: retry)
         group.get("pictures/:page/:row/:stage", use: picture)
+        group.get("thumbnails/:row/:picture", use: thumbnail)
     }
 
     // MARK: The list
@@ -48,7 +49,9 @@ struct APIRoutes {
         return PhotosAnswer(
             title: configuration.title, filter: filters.joined(separator: ", "),
             total: records.count, offset: start,
-            photos: records[start..<end].map { .init(id: $0.id.description, name: $0.name) })
+            photos: records[start..<end].map {
+                .init(id: $0.id.description, name: $0.name.onOneLine)
+            })
     }
 
     // MARK: Events
@@ -181,5 +184,21 @@ struct APIRoutes {
             tag: "\(id.text)-\(row)-\(stage.rawValue)-\(version.number)",
             caching: isCurrent ? .immutable : .none)
         return file.response(to: request)
+    }
+
+    /// A picture of the list by its name, which the events tell.
+    ///
+    /// The address contains no page, so a page that is loaded again finds the picture in the
+    /// browser's cache, and nothing is transferred.
+    @Sendable private func thumbnail(
+        _ request: Request, _ context: GalleryRequestContext
+    ) async throws -> Response {
+        guard let row = context.parameters.get("row", as: Int.self),
+            let name = context.parameters.get("picture"),
+            let image = await pages.picture(Row(row), named: name)
+        else { throw HTTPError(.notFound, message: "There is no such picture.") }
+        return FileResponse(
+            bytes: image.bytes, mediaType: image.format.mediaType, tag: name, caching: .immutable
+        ).response(to: request)
     }
 }

@@ -37,6 +37,7 @@ struct EventMessage {
     /// - Parameter sent: the state that the page has received; nil for a new page.
     mutating func add(_ update: PhotoListSession.Update, since sent: Summary?) throws -> Summary {
         for row in update.rows { try add("row", RowEvent(row)) }
+        for progress in update.progress { try add("progress", ProgressEvent(progress)) }
         if update.counts != sent?.counts { try add("counts", CountsEvent(update.counts)) }
         if update.queues != sent?.queues {
             try add("queues", ["queues": update.queues.map(QueueEvent.init)])
@@ -63,11 +64,17 @@ struct EventMessage {
         let row: Int
         let state: String
         let version: UInt64
+        /// The name of the picture in `/api/thumbnails/row/picture`; absent unless the photo is
+        /// downloaded or filtered.
+        let picture: String?
         /// The reason of a failure as an English sentence, and as a code with its values.
         let reason: String?
         let failure: FailureCause?
         /// Whether a retry may help; absent unless the photo has failed.
         let retryable: Bool?
+        /// Whether the original can be saved although it cannot be shown; absent unless the photo
+        /// has failed.
+        let hasOriginal: Bool?
         let active: Bool
         let colour: String?
         let width: Int?
@@ -77,6 +84,7 @@ struct EventMessage {
             row = update.change.row.index
             version = update.change.version.number
             active = update.isActive
+            picture = update.picture
             switch update.change.state {
             case .new: state = "new"
             case .downloaded: state = "downloaded"
@@ -87,9 +95,25 @@ struct EventMessage {
             reason = failure?.reason
             self.failure = failure?.cause.map(FailureCause.init)
             retryable = failure?.isRetryable
+            hasOriginal = failure?.hasOriginal
             colour = update.facts.map { EventMessage.text(ofColour: $0.colour) }
             width = update.facts?.size.width
             height = update.facts?.size.height
+        }
+    }
+
+    /// The progress of a row's download, until the next event of the row.
+    private struct ProgressEvent: Encodable {
+        let row: Int
+        /// The number of bytes so far.
+        let received: Int
+        /// The size of the file in bytes; absent if the server did not announce it.
+        let total: Int?
+
+        init(_ update: RowProgress) {
+            row = update.row.index
+            received = update.progress.received
+            total = update.progress.total
         }
     }
 

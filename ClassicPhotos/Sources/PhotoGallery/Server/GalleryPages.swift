@@ -1,4 +1,5 @@
 import Hummingbird
+import Imaging
 import PhotoPipeline
 
 /// The open pages and their sessions.
@@ -108,6 +109,14 @@ actor GalleryPages {
             throw HTTPError(.gone, message: "The server no longer knows this page. Reload it.")
         }
         return page.session
+    }
+
+    /// A picture of a row by its name, from any page that has it.
+    func picture(_ row: Row, named name: String) async -> EncodedImage? {
+        for session in pages.values.map(\.session) {
+            if let image = await session.picture(row, named: name) { return image }
+        }
+        return nil
     }
 
     /// Processes a report of a page, unless a later report has arrived first: reports may overtake

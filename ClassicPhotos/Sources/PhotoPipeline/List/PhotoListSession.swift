@@ -61,6 +61,7 @@ public actor PhotoListSession {
     private var changedRows: Set<Row> = []
     private var revisions = RowRevisions()
     private var changeSignal: AsyncStream<Void>.Continuation?
+    private let progress = ProgressTable()
 
     /// Creates the session of a page that has not reported its visible rows yet.
     ///
@@ -175,7 +176,9 @@ public actor PhotoListSession {
     }
 
     /// Yields to the stream without a change, so that the subscriber can send a heartbeat.
-    public func signalHeartbeat() { changeSignal?.yield() }
+    public func signalHeartbeat() { signalChange() }
+
+    private func signalChange() { changeSignal?.yield() }
 
     /// The state of one row, and whether work on it is in progress.
     public struct RowUpdate: Sendable, Hashable {
@@ -185,6 +188,9 @@ public actor PhotoListSession {
         public let isActive: Bool
         /// What is known of the photo's contents; nil before its first download.
         public let facts: PhotoFacts?
+        /// The name of the picture of the row's state, see ``picture(_:named:)``; nil if there is
+        /// none.
+        public let picture: String?
     }
 
     /// The changes that a page has not received yet.
@@ -197,6 +203,8 @@ public actor PhotoListSession {
         public let queues: [QueueGauge]
         /// The number of the state of the rows; it grows with each update that has rows.
         public let revision: Int
+        /// The progress of the downloads that have made progress since the last update.
+        public let progress: [RowProgress]
     }
 
     /// Returns the changes since the last call.
@@ -246,8 +254,17 @@ public actor PhotoListSession {
         guard let stored = pictures[row], let current = controller.currentState(of: row) else {
             return nil
         }
-        let image = stage == .filtered ? stored.filtered : stored.downloaded
-        return image.map { ($0, current.version) }
+        let picture = stage == .filtered ? stored.filtered : stored.downloaded
+        return picture.map { ($0.image, current.version) }
+    }
+
+    /// Returns a picture of a row by its name; nil if the row has no such picture any more.
+    ///
+    /// The name follows from the contents of the picture, so a picture with a name never changes.
+    public func picture(_ row: Row, named name: String) -> EncodedImage? {
+        guard let stored = pictures[row] else { return nil }
+        return [stored.filtered, stored.downloaded].compactMap(\.self).first { $0.name == name }?
+            .image
     }
 
     /// A choice between a row's pictures.
@@ -270,11 +287,19 @@ public actor PhotoListSession {
             updates.append(
                 RowUpdate(
                     change: change, isActive: controller.work[row] != nil,
-                    facts: options.facts[change.id]))
+                    facts: options.facts[change.id], picture: pictureName(row, change.state)))
         }
         return Update(
             rows: updates, counts: controller.counts, queues: gauges,
-            revision: revisions.latest)
+            revision: revisions.latest, progress: progress.take())
+    }
+
+    private func pictureName(_ row: Row, _ state: PhotoState) -> String? {
+        switch state {
+        case .new, .failed: nil
+        case .downloaded: pictures[row]?.downloaded?.name
+        case .filtered: pictures[row]?.filtered?.name
+        }
     }
 
     /// The state of the download queue, then of the filtration queue.
@@ -315,8 +340,19 @@ public actor PhotoListSession {
             preconditionFailure("\(record.name) has no URL, so it should have failed already")
         }
         let request = PhotoRequest(url: url, fitting: options.size)
-        let download = TypedOperation { [loader] in
-            try await loader.original(for: request)
+        let signal: @Sendable () -> Void = { [weak self] in
+            guard let self else { return }
+            Task { await self.signalChange() }
+        }
+        let download = TypedOperation { [loader, progress] in
+            let number = progress.begin(row)
+            defer { progress.end(row, number) }
+            let board = loader.downloader.progress
+            let watch = board.watch(url) { report, _ in
+                if progress.note(report, of: row, number) { signal() }
+            }
+            defer { board.end(watch, of: url) }
+            return try await loader.original(for: request)
         }
         download.name = "Download \(PhotoURL.name(of: url))"
         let facts = options.facts
@@ -431,14 +467,14 @@ public actor PhotoListSession {
         guard isCurrent(row, generation) else {
             // The end of the filtration was faster; the unfiltered picture is still needed.
             if pictures[row]?.generation == generation, case .produced(let image) = encode.outcome {
-                keep(row) { $0.downloaded = image }
+                keep(row) { $0.downloaded = NamedPicture(image) }
             }
             return
         }
         switch (encode.outcome, decode.outcome) {
         case (.produced(let image), .produced(let photo)):
             keep(row) {
-                $0.downloaded = image
+                $0.downloaded = NamedPicture(image)
                 $0.photo = photo
             }
             perform(controller.rowDownloaded(row, generation: generation))
@@ -458,7 +494,7 @@ public actor PhotoListSession {
         switch encode.outcome {
         case .produced(let image):
             keep(row) {
-                $0.filtered = image
+                $0.filtered = NamedPicture(image)
                 $0.photo = nil
                 $0.generation = generation
             }

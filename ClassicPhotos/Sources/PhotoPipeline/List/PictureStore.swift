@@ -1,19 +1,32 @@
 import Imaging
 
+/// A picture and its name, which follows from the contents: equal pictures of all pages and runs
+/// have one name, so a browser that has the picture need not transfer it again.
+struct NamedPicture: Sendable {
+    let image: EncodedImage
+    let name: String
+
+    /// - Complexity: O(n) in the number of bytes.
+    init(_ image: EncodedImage) {
+        self.image = image
+        name = fnv1a(image.bytes).hexadecimalDigits
+    }
+}
+
 /// The pictures of a list's rows, up to a number of bytes; drops the least recently shown first.
 struct PictureStore {
     /// The pictures of a row.
     struct Pictures {
         /// The photo with its pixels, kept until they have been filtered.
         var photo: Photo?
-        var downloaded: EncodedImage?
-        var filtered: EncodedImage?
+        var downloaded: NamedPicture?
+        var filtered: NamedPicture?
         /// The attempt that made the filtered picture.
         var generation: Generation?
 
         var byteCount: Int {
-            (photo?.bitmap.byteCount ?? 0) + (downloaded?.bytes.count ?? 0)
-                + (filtered?.bytes.count ?? 0)
+            (photo?.bitmap.byteCount ?? 0) + (downloaded?.image.bytes.count ?? 0)
+                + (filtered?.image.bytes.count ?? 0)
         }
     }
 

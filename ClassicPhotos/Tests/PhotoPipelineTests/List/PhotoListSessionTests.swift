@@ -115,6 +115,43 @@ struct PhotoListSessionTests {
         }
     }
 
+    private struct WeakQueue {
+        weak var queue: Operations.OperationQueue?
+    }
+
+    /// Whether the page is closed while its photos are under way, or after they are shown.
+    @Test(arguments: [false, true])
+    func queuesOfClosedPagesAreReleased(isDone: Bool) async throws {
+        try await withDemoOrigin(.quick) { origin in
+            // All pages share the work, as the pages of a gallery do.
+            let downloader = PhotoDownloader(limits: .patient, allowing: [.thisMachine])
+            let loader = PhotoLoader(downloader: downloader)
+            let records = try PhotoList.parse(
+                bytes: Array(origin.catalog.propertyList(origin: origin.url).utf8),
+                named: "photos.plist", relativeTo: URL(string: origin.url)
+            ).records
+            var queues: [WeakQueue] = []
+            for page in 0..<20 {
+                let session = PhotoListSession(
+                    records: records, options: .init(), loader: loader)
+                // Each page shows some photos of the page before, and some new ones.
+                let rows = Row(page * 3)..<Row(page * 3 + 8)
+                await session.scrolled(to: rows, .settled)
+                if isDone {
+                    _ = await wait(for: session) { update in
+                        update.rows.count { $0.isActive } == 0
+                            && update.counts.filtered + update.counts.failed >= rows.count
+                    }
+                }
+                queues += await session.pending.queues.map { WeakQueue(queue: $0) }
+                await session.close()
+            }
+            #expect(queues.count == 40)
+            #expect(await comesTrue { queues.allSatisfy { $0.queue == nil } })
+            await downloader.shutdown()
+        }
+    }
+
     @Test func brokenPhotosFailWithReasonsAndOthersFinish() async throws {
         try await withDemoOrigin(.quick) { origin in
             try await withClosedPort { dead in

@@ -8,10 +8,17 @@ import Testing
 struct PictureStoreTests {
     private let nothing: Set<Row> = []
 
-    private func image(bytes: Int) -> EncodedImage {
-        EncodedImage(
-            bytes: [UInt8](repeating: 0, count: bytes), format: .jpeg,
-            size: PixelSize(width: 1, height: 1))
+    private func image(bytes: Int, of byte: UInt8 = 0) -> NamedPicture {
+        NamedPicture(
+            EncodedImage(
+                bytes: [UInt8](repeating: byte, count: bytes), format: .jpeg,
+                size: PixelSize(width: 1, height: 1)))
+    }
+
+    @Test func nameFollowsFromContents() {
+        #expect(image(bytes: 100).name == image(bytes: 100).name)
+        let names = [image(bytes: 100), image(bytes: 101), image(bytes: 100, of: 1)].map(\.name)
+        #expect(Set(names).count == 3 && names.allSatisfy { $0.count == 16 })
     }
 
     @Test func leastRecentlyUsedRowIsEvictedFirst() {
