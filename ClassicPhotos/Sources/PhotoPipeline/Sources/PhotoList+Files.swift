@@ -21,6 +21,14 @@ extension PhotoList {
                 .notFound, source: name, problem: "there is no such file or folder",
                 advice: "check the name")
         }
+        var list = try read(path, file, named: name, limits: limits)
+        list.folders = [path.folder ?? .workingFolder]
+        return list
+    }
+
+    private static func read(
+        _ path: LocalPath, _ file: URL, named name: String, limits: PhotoListLimits
+    ) throws(PhotoSourceError) -> PhotoList {
         guard
             case .file(let byteCount) = try LocalFiles.kind(
                 of: path, followingLinks: true, named: name)

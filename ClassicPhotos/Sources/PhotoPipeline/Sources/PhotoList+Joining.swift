@@ -28,7 +28,8 @@ extension PhotoList {
         return PhotoList(
             records: records,
             skippedFileCount: lists.reduce(0) { $0 + $1.list.skippedFileCount },
-            unsupportedFiles: lists.flatMap(\.list.unsupportedFiles))
+            unsupportedFiles: lists.flatMap(\.list.unsupportedFiles),
+            folders: lists.flatMap(\.list.folders))
     }
 
     /// Leaves out the photos whose names match a pattern, as a shell's `*`, `?` and `[a-z]`.
@@ -43,7 +44,7 @@ extension PhotoList {
         guard !patterns.isEmpty else { return self }
         return PhotoList(
             records: records.filter { !$0.matches(patterns) }, skippedFileCount: skippedFileCount,
-            unsupportedFiles: unsupportedFiles)
+            unsupportedFiles: unsupportedFiles, folders: folders)
     }
 }
 

@@ -14,6 +14,9 @@ public struct PhotoList: Sendable, Equatable {
     /// The skipped pictures of a folder whose formats cannot be read.
     public let unsupportedFiles: [UnsupportedFile]
 
+    /// The folders that were read, and the folder of the list itself.
+    var folders: [LocalPath]
+
     /// A picture in a format that cannot be read.
     public struct UnsupportedFile: Sendable, Hashable {
         /// The path in the folder.
@@ -25,11 +28,13 @@ public struct PhotoList: Sendable, Equatable {
     }
 
     init(
-        records: [PhotoRecord], skippedFileCount: Int = 0, unsupportedFiles: [UnsupportedFile] = []
+        records: [PhotoRecord], skippedFileCount: Int = 0, unsupportedFiles: [UnsupportedFile] = [],
+        folders: [LocalPath] = []
     ) {
         self.records = records
         self.skippedFileCount = skippedFileCount
         self.unsupportedFiles = unsupportedFiles
+        self.folders = folders
     }
 }
 

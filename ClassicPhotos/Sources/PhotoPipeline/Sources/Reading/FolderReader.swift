@@ -10,6 +10,7 @@ struct FolderReader {
     private var builder: PhotoListBuilder
     private var skippedFileCount = 0
     private var unsupportedFiles: [PhotoList.UnsupportedFile] = []
+    private var folders: [LocalPath] = []
 
     init(
         _ folder: URL, named name: String, entersSubfolders: Bool, limits: PhotoListLimits
@@ -32,7 +33,7 @@ struct FolderReader {
         guard !builder.records.isEmpty else { throw noPictures }
         return PhotoList(
             records: builder.records, skippedFileCount: skippedFileCount,
-            unsupportedFiles: unsupportedFiles)
+            unsupportedFiles: unsupportedFiles, folders: folders)
     }
 
     private var noPictures: PhotoSourceError {
@@ -53,6 +54,7 @@ struct FolderReader {
     private mutating func walk(
         _ folder: LocalPath, names: [[UInt8]], path: [UInt8], depth: Int
     ) throws(PhotoSourceError) {
+        folders.append(folder)
         let visible = names.filter { $0.first != UInt8(ascii: ".") }
             .map { (order: NaturalOrder(displayText($0)), bytes: $0) }
             .sorted { left, right in
