@@ -46,7 +46,7 @@ public struct PhotoJob: Job {
     public var resultsFolder: String { folder }
 
     /// What two jobs with the same result have in common, so that the second one joins the first.
-    struct Key: Encodable, Sendable {
+    struct Key: Encodable, Sendable, Hashable {
         let task: PhotoTask
         let folderIdentity: String
         let overwrites: Bool

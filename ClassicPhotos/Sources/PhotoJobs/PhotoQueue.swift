@@ -108,6 +108,45 @@ public struct PhotoQueue: Sendable {
         return .complete
     }
 
+    /// The photos of a list whose jobs are in the queue and have not ended, with the states of the
+    /// jobs. ``process(_:with:into:overwrites:report:)`` would join these jobs.
+    ///
+    /// Nothing is stored.
+    ///
+    /// - Returns: the states by position in the list.
+    /// - Complexity: O(number of jobs that have not ended).
+    public func states(
+        of records: [PhotoRecord], with batch: PhotoBatch, into folder: OutputFolder,
+        overwrites: Bool
+    ) async throws -> [Int: JobState] {
+        // Without an identity, no job has ever been stored for the folder.
+        guard let path = folder.absolutePath, let identity = OutputFolder.identity(of: path) else {
+            return [:]
+        }
+        var positions: [PhotoJob.Key: Int] = [:]
+        for (position, step) in batch.steps(records).enumerated() {
+            guard case .task(let task, let known) = step else { continue }
+            let job = PhotoJob(
+                task: task, folder: path, folderIdentity: identity, overwrites: overwrites,
+                run: "", known: known)
+            positions[job.key] = position
+        }
+        var states: [Int: JobState] = [:]
+        var last: JobID?
+        let unended = JobState.allCases.filter { !$0.isEnded }
+        while true {
+            let jobs = try await jobs.list(
+                states: unended, name: PhotoJob.name, after: last, limit: 1_000)
+            for job in jobs {
+                guard let photo = try? job.job(as: PhotoJob.self), let place = positions[photo.key]
+                else { continue }
+                states[place] = job.state
+            }
+            guard let id = jobs.last?.id else { return states }
+            last = id
+        }
+    }
+
     /// Stores jobs until all are stored or the task is cancelled; returns their number.
     private func store(
         _ pending: [(PhotoRecord, PhotoJob)], _ stream: AsyncStream<Followed>.Continuation

@@ -54,12 +54,17 @@ public struct PhotoQueueAddress: Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether the queue is a file that does not exist, so that ``open(makingFile:)`` makes it.
+    public var isMissingFile: Bool {
+        file.map { !FileManager.default.fileExists(atPath: $0) } ?? false
+    }
+
     /// Opens the queue; makes its file or its tables if they do not exist.
     ///
     /// - Parameter makesFile: whether a file that does not exist is made.
     /// - Throws: ``Problem`` if it cannot be used.
     public func open(makingFile makesFile: Bool = true) async throws(Problem) -> JobQueue {
-        if !makesFile, let file, !FileManager.default.fileExists(atPath: file) {
+        if !makesFile, isMissingFile, let file {
             throw Problem(description: "There is no queue \(file). \"process --queue\" makes it.")
         }
         do {

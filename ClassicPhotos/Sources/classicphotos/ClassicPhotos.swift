@@ -52,7 +52,7 @@ struct ClassicPhotos: AsyncParsableCommand {
     /// Without this check, the argument would be a source for `serve`, and the message would be
     /// about its other arguments.
     private static func misspelledCommand() -> String? {
-        let commands = configuration.subcommands.compactMap { $0.configuration.commandName }
+        let commands = configuration.subcommands.map { $0._commandName }
         guard let argument = CommandLine.arguments.dropFirst().first, !argument.hasPrefix("-"),
             !commands.contains(argument), argument != "help",
             argument.allSatisfy({ $0.isLetter || $0 == "-" }), access(argument, F_OK) != 0,

@@ -15,11 +15,7 @@ extension Process {
         _ loaded: LoadedSource, _ recipe: PhotoRecipe, into path: [UInt8],
         with downloader: PhotoDownloader, sharing address: PhotoQueueAddress
     ) async throws -> (failures: Int, isInterrupted: Bool) {
-        guard !recipe.filters.contains(where: { $0.look != nil }) else {
-            throw Stop(
-                "A look from a file cannot be used with a queue, which would store the look with "
-                    + "every photo. Process the photos without a queue.")
-        }
+        try checkForQueue(recipe)
         let queue = PhotoQueue(try await address.open())
         let folder = try OutputFolder(path: path, overwrites: overwrite)
         let records = try folder.recordsWithoutResults(of: loaded.list.records)
@@ -49,6 +45,33 @@ extension Process {
             _ = await report.finish(.detached(detachment(0, address)))
             throw ExitCode(ExitCodes.notStarted)
         }
+    }
+
+    /// Ends the program with a message if a queue cannot store the recipe.
+    func checkForQueue(_ recipe: PhotoRecipe) throws {
+        guard !recipe.filters.contains(where: { $0.look != nil }) else {
+            throw Stop(
+                "A look from a file cannot be used with a queue, which would store the look with "
+                    + "every photo. Process the photos without a queue.")
+        }
+    }
+
+    /// The states of the jobs that a dry run finds in the queue, by position in the list.
+    func jobStates(
+        of records: [PhotoRecord], _ batch: PhotoBatch, _ folder: OutputFolder,
+        in address: PhotoQueueAddress
+    ) async throws -> [Int: JobState] {
+        guard !address.isMissingFile else {
+            Terminal.writeError("Note: There is no queue \(address). A run would make it.\n")
+            return [:]
+        }
+        let queue = PhotoQueue(try await address.open(makingFile: false))
+        let states = await Result {
+            try await queue.states(
+                of: records, with: batch, into: folder, overwrites: overwrite)
+        }
+        await queue.jobs.close()
+        return try states.get()
     }
 
     /// Runs a closure, and a worker until the closure has ended.

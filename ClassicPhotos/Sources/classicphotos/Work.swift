@@ -40,7 +40,14 @@ struct Work: AsyncParsableCommand {
     func run() async throws {
         let address = try queueing.requiredAddress()
         let error = try await stopping { () async throws -> (any Error)? in
+            let isNew = address.isMissingFile
             let queue = PhotoQueue(try await address.open())
+            if isNew {
+                // The name may be misspelled, and then the worker waits for ever.
+                Terminal.writeError(
+                    "Note: There was no queue \(address). This worker has made it, and waits for "
+                        + "photos that \"process --queue\" stores in it.\n")
+            }
             let error = await PhotoDownloader.run(allowing: downloading.allowedHosts) {
                 downloader in await work(on: queue, at: address, with: downloader)
             }
@@ -58,15 +65,18 @@ struct Work: AsyncParsableCommand {
         let maker = ResultMaker(
             limits: downloading.limits, capacity: capacity.pixels,
             downloads: downloading.downloads, downloader: downloader)
-        let workshop = PhotoWorkshop(maker: maker) { Terminal.writeError("\($0)\n") }
+        let workshop = PhotoWorkshop(maker: maker) {
+            Terminal.writeError("\(ProgressReport.line($0))\n")
+        }
         let report = WorkReport()
         var options = JobWorker.Options()
         if let lease { options.lease = .seconds(lease) }
         options.observer = { report.add($0, workshop) }
         let worker = queue.worker(workshop, options: options)
-        StandardOutput.writeLine("Working on \(address). Press Ctrl-C to stop.")
         let (result, _) = await Interrupt.run {
-            await withTaskCancellationHandler {
+            // Not earlier: the program would not notice a Ctrl-C that follows the line at once.
+            StandardOutput.writeLine("Working on \(address). Press Ctrl-C to stop.")
+            return await withTaskCancellationHandler {
                 await Result { () async throws in try await worker.run() }
             } onCancel: {
                 StandardOutput.writeLine("Finishing the photos in progress.")

@@ -47,7 +47,10 @@ struct HelpTests {
                 "    e.g. --filter tilt-shift=center:0.5,band:0.2,transition:0.3,radius:8\n"))
     }
 
-    @Test(arguments: [("proces", "process"), ("serv", "serve"), ("filter", "filters")])
+    @Test(arguments: [
+        ("proces", "process"), ("serv", "serve"), ("filter", "filters"), ("job", "jobs"),
+        ("worker", "work"), ("wrok", "work"),
+    ])
     func misspelledCommandIsCorrected(argument: String, command: String) async throws {
         let outcome = try await classicphotos(argument, "in", "--out", "out")
         #expect(outcome.code == .exited(64))

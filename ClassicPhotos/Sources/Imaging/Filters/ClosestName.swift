@@ -7,8 +7,9 @@ package func closestName(to text: String, in names: [String]) -> String? {
     let text = Array(text.lowercased())
     let distances = names.map { (name: $0, distance: editDistance(text, Array($0))) }
     guard let best = distances.min(by: { $0.distance < $1.distance }) else { return nil }
-    // One mistake in three characters, and never more than three.
-    return best.distance <= min(3, max(1, best.name.count / 3)) ? best.name : nil
+    // One mistake in three characters of the longer text, and never more than three.
+    let length = max(text.count, best.name.count)
+    return best.distance <= min(3, max(1, length / 3)) ? best.name : nil
 }
 
 /// The number of characters to insert, remove, replace or exchange with a neighbour that turns one
