@@ -1,6 +1,8 @@
 import ArgumentParser
+import DurableJobs
 import FoundationEssentials
 import Imaging
+import PhotoJobs
 import PhotoPipeline
 
 struct Process: AsyncParsableCommand {
@@ -104,7 +106,11 @@ struct Process: AsyncParsableCommand {
                 for line in loaded.unsupportedFileLines { Terminal.writeError("\(line)\n") }
                 if isDryRun {
                     // A dry run stores nothing, either.
-                    return (try dryRun(loaded, recipe, folder: folder, downloader), false)
+                    return (
+                        try await dryRun(
+                            loaded, recipe, folder: folder, downloader,
+                            asking: try queueing.address()), false
+                    )
                 }
                 if let address = try queueing.address() {
                     return try await process(
@@ -148,10 +154,12 @@ struct Process: AsyncParsableCommand {
                 total: records.count, remark: loaded.remark, folder: folder.description,
                 style: style)
             let (failure, isInterrupted) = await Interrupt.run {
+                // Before the run: a photo that fails while it is copied changes afterwards.
+                let seen = watches ? Self.versions(of: records, batch) : [:]
                 let failure = await batch.run(records) { await report.add($0, $1) }
                 guard watches, failure == nil, !Task.isCancelled else { return failure }
                 await report.beginWatching()
-                return await watch(batch, folder, report, downloader)
+                return await watch(batch, folder, report, downloader, after: seen)
             }
             let ending: ProgressReport.Ending =
                 isInterrupted
@@ -183,14 +191,25 @@ struct Process: AsyncParsableCommand {
     /// Says what a run would do; returns the number of photos that would certainly fail.
     private func dryRun(
         _ loaded: LoadedSource, _ recipe: PhotoRecipe, folder path: [UInt8],
-        _ downloader: PhotoDownloader
-    ) throws -> Int {
+        _ downloader: PhotoDownloader, asking address: PhotoQueueAddress?
+    ) async throws -> Int {
         let folder = try OutputFolder(readingOnly: path)
         let records = try folder.recordsWithoutResults(of: loaded.list.records)
         let batch = PhotoBatch(options: options(recipe, folder), downloader: downloader)
+        var states: [Int: JobState] = [:]
+        if let address {
+            try checkForQueue(recipe)
+            states = try await jobStates(of: records, batch, folder, in: address)
+        }
         var (current, failures) = (0, 0)
-        for (record, plan) in zip(records, batch.plan(records)) {
+        for (position, plan) in batch.plan(records).enumerated() {
+            let record = records[position]
             switch plan {
+            case .process(let path, _) where states[position] != nil,
+                .ask(let path) where states[position] != nil:
+                let state = states[position].map { ", whose job is \($0)" } ?? ""
+                StandardOutput.writeLine(
+                    "Would wait for \(ProgressReport.line(path.description))\(state)")
             case .process(let path, _):
                 StandardOutput.writeLine(
                     "Would write \(ProgressReport.line(path.description))")
@@ -205,9 +224,11 @@ struct Process: AsyncParsableCommand {
                     "\(ProgressReport.line(record.name)): \(ProgressReport.line(failure.reason))\n")
             }
         }
-        var sentence = "Would process \(records.count - current - failures) of \(records.count) "
+        let count = records.count - current - failures - states.count
+        var sentence = "Would process \(count) of \(records.count) "
         sentence += records.count == 1 ? "photo." : "photos."
         if current > 0 { sentence += " \(current) up to date." }
+        if !states.isEmpty { sentence += " \(states.count) in the queue already." }
         if failures > 0 { sentence += " \(failures) would fail; the reasons are above." }
         StandardOutput.writeLine(sentence + " Nothing was written.")
         return failures
@@ -217,40 +238,65 @@ struct Process: AsyncParsableCommand {
 // MARK: Watching
 
 extension Process {
-    /// Looks for new and changed photos every two seconds, until the task is cancelled.
+    /// Looks for new and changed photos after changes in the folders of the photos, and once a
+    /// minute, until the task is cancelled.
     ///
-    /// A photo on the web is not asked for again. A photo that failed is tried again when it has
-    /// changed. A file that was changed within the last second may still be incomplete, so it waits
-    /// for the next look.
+    /// While files change, a look follows two seconds after the previous one. A photo on the web is
+    /// not asked for again. A photo that failed is tried again when it has changed. A file that was
+    /// changed within the last second may still be incomplete, so it waits for the next look.
     ///
+    /// - Parameter versions: the versions for which photos were processed, by name.
     /// - Returns: the failure that stopped the batch; nil after a cancellation.
     private func watch(
         _ batch: PhotoBatch, _ folder: OutputFolder, _ report: ProgressReport,
-        _ downloader: PhotoDownloader
+        _ downloader: PhotoDownloader, after versions: [String: PhotoVersion]
     ) async -> PhotoFailure? {
-        // The versions for which a photo was processed, by name.
-        var seen: [String: PhotoVersion] = [:]
-        var isFirstLook = true
-        while !Task.isCancelled {
+        var seen = versions
+        let (looks, due) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let changes = FolderWatch { due.yield() }
+        due.yield()
+        var fullLook = Task<Void, any Error> {}
+        defer { fullLook.cancel() }
+        for await _ in looks {
             // A source that is missing for a moment, or has no photos, is an empty list.
             let loaded = try? await load(with: downloader)
+            let coverage = loaded.map { changes.watch($0.list) } ?? .incomplete
             let records = (try? folder.recordsWithoutResults(of: loaded?.list.records ?? [])) ?? []
             var changed: [Int] = []
+            var isWaiting = coverage != .complete
             for (position, plan) in batch.plan(records).enumerated() {
-                guard case .process(_, let version?) = plan, !version.isFresh else { continue }
-                let isNew = seen.updateValue(version, forKey: records[position].name) != version
-                // Photos that failed before the watch began were reported then.
-                if isNew, !isFirstLook || !report.hasFailed(records[position].name) {
-                    changed.append(position)
+                guard case .process(_, let version?) = plan else { continue }
+                let name = records[position].name
+                guard !version.isFresh else {
+                    isWaiting = isWaiting || seen[name] != version
+                    continue
                 }
+                if seen.updateValue(version, forKey: name) != version { changed.append(position) }
             }
-            isFirstLook = false
-            await report.expect(changed.count)
+            await report.expect(changed.map { records[$0].name })
             let failure = await batch.run(records, only: changed) { await report.add($0, $1) }
             if let failure { return failure }
             do { try await Task.sleep(for: .seconds(2)) } catch { break }
+            if isWaiting { due.yield() }
+            // The full look, which finds what the system does not tell.
+            fullLook.cancel()
+            fullLook = Task {
+                try await Task.sleep(for: .seconds(60))
+                due.yield()
+            }
         }
         return nil
+    }
+
+    /// The versions of the files that a run would process, by the photos' names.
+    private static func versions(
+        of records: [PhotoRecord], _ batch: PhotoBatch
+    ) -> [String: PhotoVersion] {
+        var versions: [String: PhotoVersion] = [:]
+        for (record, plan) in zip(records, batch.plan(records)) {
+            if case .process(_, let version?) = plan { versions[record.name] = version }
+        }
+        return versions
     }
 }
 

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Imaging
 import PhotoPipeline
-import Synchronization
 
 /// Reports the progress of a batch: a bar on a terminal, otherwise a line for each photo.
 ///
@@ -24,8 +23,8 @@ actor ProgressReport {
     private var unchanged = 0
     private var failed = 0
     private var remarks: [PhotoRemark: Int] = [:]
-    /// The names of the failed photos.
-    private nonisolated let failures = Mutex<Set<String>>([])
+    /// The names of the photos whose last result was a failure.
+    private var failures: Set<String> = []
 
     init(total: Int, remark: String?, folder: String, style: Style) {
         self.total = total
@@ -34,9 +33,6 @@ actor ProgressReport {
         self.style = style
         self.start = clock.now
     }
-
-    /// Whether a photo of the given name has failed.
-    nonisolated func hasFailed(_ name: String) -> Bool { failures.withLock { $0.contains(name) } }
 
     /// Records the result of one photo.
     func add(_ record: PhotoRecord, _ result: PhotoBatch.Result) {
@@ -51,7 +47,7 @@ actor ProgressReport {
         case .unchanged: unchanged += 1
         case .failed(let failure):
             failed += 1
-            failures.withLock { _ = $0.insert(record.name) }
+            failures.insert(record.name)
             if style != .json {
                 erase()
                 Terminal.writeError("\(Self.line(record.name)): \(Self.line(failure.reason))\n")
@@ -82,8 +78,13 @@ actor ProgressReport {
         }
     }
 
-    /// Adds photos that appeared during a watch.
-    func expect(_ count: Int) { total += count }
+    /// Adds photos that appeared or changed during a watch. A photo that had failed is tried again,
+    /// and counts only once: a file that is still being copied fails, and then is no failure.
+    func expect(_ names: [String]) {
+        for name in names {
+            if failures.remove(name) == nil { total += 1 } else { failed -= 1 }
+        }
+    }
 
     enum Ending {
         case complete
@@ -173,13 +174,8 @@ actor ProgressReport {
         return Double(seconds) + Double(attoseconds) / 1e18
     }
 
-    /// An untrusted text on one line, without control characters for the terminal.
-    static func line(_ text: String) -> String {
-        String(
-            text.unicodeScalars.map {
-                $0.properties.generalCategory == .control ? "·" : Character($0)
-            })
-    }
+    /// An untrusted text on one line, without what would control the terminal.
+    static func line(_ text: String) -> String { text.onOneLine }
 }
 
 /// A line of `--json`: the result of a photo, or the end of the batch.

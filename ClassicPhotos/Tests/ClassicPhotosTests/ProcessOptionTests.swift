@@ -393,4 +393,52 @@ struct ProcessOptionTests {
             #expect(try files(below: results) == ["new/photo1.jpg", "photo1.jpg"])
         }
     }
+
+    /// A file that is still being copied fails, is tried again when it is complete, and then is no
+    /// failure of the run.
+    @Test func photoThatIsCopiedDuringTheWatchIsNoFailure() async throws {
+        try await withPictures(2) { source, results in
+            let (first, second) = (
+                source.appendingPathComponent("photo1.jpg"),
+                source.appendingPathComponent("photo2.jpg")
+            )
+            let files = [try Data(contentsOf: first), try Data(contentsOf: second)]
+            // The first is copied when the program starts, the second during the watch.
+            try files[0].prefix(files[0].count / 2).write(to: first)
+            try FileManager.default.removeItem(at: second)
+            let result = try await run(
+                program,
+                arguments: ["process", source.path, "--out", results.path, "--watch"],
+                input: .none, output: .sequence, error: .sequence
+            ) { execution in
+                async let reports: [String] = {
+                    var reports: [String] = []
+                    for try await line in execution.standardError.strings() {
+                        reports.append(line)
+                        if line.hasPrefix("photo2.jpg: ") { try files[1].write(to: second) }
+                    }
+                    return reports
+                }()
+                var lines: [String] = []
+                var written: Set<String> = []
+                for try await line in execution.standardOutput.strings() {
+                    lines.append(line)
+                    if line.hasPrefix("Watching for new") {
+                        try files[0].write(to: first)
+                        try files[1].prefix(files[1].count / 2).write(to: second)
+                    }
+                    for name in ["photo1", "photo2"] where line.contains("out/\(name).jpg") {
+                        written.insert(name)
+                    }
+                    if written.count == 2 { try execution.send(signal: .interrupt) }
+                }
+                return (lines, try await reports)
+            }
+            #expect(result.terminationStatus == .exited(0))
+            let (lines, reports) = result.closureResult
+            #expect(reports.map { $0.prefix(12) } == ["photo1.jpg: ", "photo2.jpg: "])
+            let last = try #require(lines.last)
+            #expect(last.hasPrefix("Wrote 2 of 2 photos to ") && !last.contains("failed"))
+        }
+    }
 }

@@ -190,6 +190,74 @@ struct QueueTests {
         }
     }
 
+    @Test func aDryRunAsksTheQueueAndStoresNothing() async throws {
+        try await withTemporaryFolder { folder in
+            let (source, results) = (
+                folder.appendingPathComponent("in"), folder.appendingPathComponent("out")
+            )
+            let queue = folder.appendingPathComponent("jobs.sqlite").path
+            try makePictures(2, in: source)
+            let options = [
+                "process", source.path, "--out", results.path, "--queue", queue,
+            ]
+            let early = try await classicphotos(arguments: options + ["--dry-run"])
+            #expect(early.code == .exited(0), "\(early.errors)")
+            #expect(early.errors == "Note: There is no queue \(queue). A run would make it.\n")
+            #expect(early.output.contains("Would process 2 of 2 photos."))
+            #expect(!FileManager.default.fileExists(atPath: queue))
+            let detached = try await run(
+                program, arguments: Arguments(options + ["--no-work"]),
+                input: .none, output: .discarded, error: .discarded
+            ) { execution in
+                try await waitForJobs(2, "available", in: queue)
+                try execution.send(signal: .interrupt)
+            }
+            #expect(detached.terminationStatus == .exited(130))
+            try makePictures(3, in: source)
+            let later = try await classicphotos(arguments: options + ["--dry-run"])
+            #expect(later.code == .exited(0), "\(later.errors)")
+            for number in 1...2 {
+                #expect(
+                    later.output.contains(
+                        "Would wait for \(results.path)/photo\(number).jpg, whose job is available")
+                )
+            }
+            #expect(later.output.contains("Would write \(results.path)/photo3.jpg"))
+            #expect(
+                later.output.hasSuffix(
+                    "Would process 1 of 3 photos. 2 in the queue already. Nothing was written.\n"))
+            let list = try await classicphotos("jobs", "--queue", queue)
+            #expect(list.output.hasSuffix("2 jobs in \(queue): 2 available.\n"))
+            // Other options make other results.
+            let other = try await classicphotos(
+                arguments: options + ["--dry-run", "--size", "32"])
+            #expect(other.output.contains("Would process 3 of 3 photos."))
+        }
+    }
+
+    @Test func aWorkerSaysThatItMadeTheQueue() async throws {
+        try await withTemporaryFolder { folder in
+            let queue = folder.appendingPathComponent("typo.sqlite").path
+            for isNew in [true, false] {
+                let result = try await run(
+                    program, arguments: ["work", "--queue", queue], input: .none,
+                    output: .sequence, error: .string(limit: 1 << 16)
+                ) { execution in
+                    for try await line in execution.standardOutput.strings()
+                    where line.hasPrefix("Working on ") {
+                        try execution.send(signal: .interrupt)
+                    }
+                }
+                #expect(result.terminationStatus == .exited(0))
+                #expect(
+                    result.standardError
+                        == (isNew
+                            ? "Note: There was no queue \(queue). This worker has made it, and waits "
+                                + "for photos that \"process --queue\" stores in it.\n" : ""))
+            }
+        }
+    }
+
     @Test func aWorkerThatDoesNotSeeTheFolderLeavesThePhotosToOthers() async throws {
         try await withTemporaryFolder { folder in
             let (source, results) = (
