@@ -38,6 +38,80 @@ import Testing
         #expect(decoded.pixel(7, 7) == [10, 20, 30])
     }
 
+    /// The numbers of quality mean about the same in all formats.
+    @Test(arguments: [ImageFormat.heif, .avif].filter(\.canEncode))
+    func filesAreSmallerThanThoseOfJPEG(format: ImageFormat) throws {
+        // Without the grain, which no other encoder keeps so well.
+        let picture = try ImageEngine.apply(
+            [.blur(radius: 8)], to: Pictures.colourful(width: 320, height: 240))
+        let sizes = try [format, .jpeg].map { format in
+            try ImageEngine.encode(picture, as: format, quality: 88).bytes.count
+        }
+        #expect(sizes[0] < sizes[1], "\(sizes)")
+        let best = try ImageEngine.encode(picture, as: format, quality: 100).bytes.count
+        let least = try ImageEngine.encode(picture, as: format, quality: 1).bytes.count
+        #expect(least < sizes[0] && sizes[0] < best)
+    }
+
+    /// A picture with a number of colours that are as different or as similar as can be.
+    private func picture(colours: Int, step: Int) throws -> Bitmap {
+        let (width, height) = (97, 60)
+        let pixels = (0..<width * height).flatMap { place -> [UInt8] in
+            let colour = (place * 7 + place / width * 3) % colours * step
+            return [colour, colour >> 3, colour >> 6].map { UInt8(truncatingIfNeeded: $0) }
+        }
+        return try Bitmap(size: PixelSize(width: width, height: height), pixels: pixels)
+    }
+
+    @Test(arguments: [1, 2, 3, 16, 17, 255, 256, 257], [1, 73])
+    func pictureOfFewColoursIsSmallPNGWithoutLoss(colours: Int, step: Int) throws {
+        let picture = try picture(colours: colours, step: step)
+        let file = try ImageEngine.encode(picture, as: .png)
+        #expect(try ImageEngine.decode(file.bytes).pixels() == picture.pixels())
+        // The byte after the size and the depth: 3 stands for a palette, 2 for colours.
+        #expect(file.bytes[25] == (colours <= 256 ? 3 : 2))
+        let depths: [UInt8] = [8, 1, 1, 2]
+        if colours <= 3 { #expect(file.bytes[24] == depths[colours]) }
+        if colours == 16 { #expect(file.bytes[24] == 4) }
+    }
+
+    /// An uncompressed TIFF with one grey channel.
+    private static func greyTIFF(_ levels: [UInt8], width: Int, height: Int) -> [UInt8] {
+        let tags = [
+            (256, width), (257, height), (258, 8), (259, 1), (262, 1), (273, 134), (277, 1),
+            (278, height), (279, levels.count),
+        ]
+        func little(_ value: Int, _ count: Int) -> [UInt8] {
+            (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+        }
+        var file: [UInt8] = [0x49, 0x49, 42, 0, 8, 0, 0, 0] + little(tags.count, 2)
+        // Each entry: the tag, the type LONG, one value.
+        for (tag, value) in tags {
+            file += little(tag, 2) + little(4, 2) + little(1, 4) + little(value, 4)
+        }
+        file += [UInt8](repeating: 0, count: 134 - file.count)
+        return file + levels
+    }
+
+    @Test(arguments: [(255, 1), (85, 2), (17, 4), (1, 8)] as [(Int, UInt8)])
+    func greyOfFewLevelsHasFewBits(step: Int, bits: UInt8) throws {
+        let pixels = (0..<64 * 64).flatMap { place -> [UInt8] in
+            Array(repeating: UInt8(place % (255 / step + 1) * step), count: 3)
+        }
+        let bitmap = try Bitmap(size: PixelSize(width: 64, height: 64), pixels: pixels)
+        // The PNG of a bitmap without the mark of grey has a palette of few grey colours.
+        let file = try ImageEngine.encode(bitmap, as: .png)
+        #expect(try ImageEngine.decode(file.bytes).pixels() == pixels)
+        #expect(file.bytes[24] == bits && file.bytes[25] == 3)
+        let levels = stride(from: 0, to: pixels.count, by: 3).map { pixels[$0] }
+        let grey = try ImageEngine.decode(
+            Self.greyTIFF(levels, width: 64, height: 64), keeping: .grey)
+        let greyFile = try ImageEngine.encode(grey, as: .png)
+        #expect(try ImageEngine.inspect(greyFile.bytes).isGrey)
+        #expect(try ImageEngine.decode(greyFile.bytes).pixels() == pixels)
+        #expect(greyFile.bytes[24] == bits && greyFile.bytes[25] == 0)
+    }
+
     @Test(arguments: [ImageFormat.jpeg, .webp])
     func higherQualityProducesMoreBytes(format: ImageFormat) throws {
         let picture = try Pictures.colourful(width: 200, height: 200)

@@ -52,7 +52,7 @@ public struct PhotoRecipe: Sendable, Hashable, Codable {
         let filters = filters.map(\.description).joined(separator: ";")
         let parts = "\(keepsMetadata) \(acceptsDamage)"
         // Increment the number after a change of the pixels or metadata that the engine writes.
-        let engine = 2
+        let engine = 3
         return fnv1a("\(engine) \(filters) \(size) \(format) \(quality) \(parts)".utf8)
     }
 }
