@@ -204,6 +204,43 @@ struct DetailTests {
         }
     }
 
+    /// A message about a photo neither moves the stage nor covers the buttons beside it.
+    @Test(arguments: [(320, 640), (390, 844), (844, 390)])
+    func messageLeavesStageAndButtonsInPlace(width: Int, height: Int) async throws {
+        try await withGallery { gallery in
+            try await Browser.run(width: 1280, height: 900) { browser in
+                try await browser.touchScreen(width: width, height: height)
+                try await browser.open(gallery.url)
+                let failed = ".row[data-state=failed] .row-link"
+                try await browser.wait(
+                    for: "document.querySelectorAll('[data-picture=filtered]').length > 3"
+                        + " && document.querySelector('\(failed)')", "photos are shown")
+                let box = "JSON.stringify(document.querySelector('.stage').getBoundingClientRect())"
+                let shown = "[data-picture=filtered] .row-link"
+                try await browser.clickFirst(shown)
+                try await browser.wait(for: "\(Self.isOpen) && \(Self.isLarge)", "it is open")
+                let before = try await browser.evaluate("return \(box)")
+                try await browser.press("Escape")
+                try await browser.wait(for: Self.isClosed, "the view is closed")
+                try await browser.clickFirst(failed)
+                try await browser.wait(for: Self.isOpen, "the failed photo is open")
+                try await waitForRest(browser)
+                #expect(try await browser.evaluate("return \(box)") == before)
+                let isWithin = try await browser.evaluate(
+                    """
+                    const stage = document.querySelector('.stage').getBoundingClientRect();
+                    const message = document.querySelector('.trouble').getBoundingClientRect();
+                    return String(message.top >= stage.top && message.bottom <= stage.bottom)
+                    """)
+                #expect(isWithin == "true")
+                let row = try await browser.evaluate("return location.hash")
+                try await browser.tap(".turn.on")
+                try await browser.wait(
+                    for: "location.hash !== '\(row)' && \(Self.isOpen)", "the next photo is open")
+            }
+        }
+    }
+
     @Test func slashSearchesAndAddressKeepsSearch() async throws {
         try await withPage { browser, gallery in
             let word = "night"

@@ -258,6 +258,45 @@ extension Browser {
             ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": false])
     }
 
+    /// Turns the window into a touch screen with the size in CSS pixels.
+    func touchScreen(width: Int, height: Int) async throws {
+        try await command(
+            "Emulation.setDeviceMetricsOverride",
+            ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": true])
+        try await command(
+            "Emulation.setTouchEmulationEnabled", ["enabled": true, "maxTouchPoints": 5])
+    }
+
+    /// Clicks the first element that matches, wherever it is.
+    func clickFirst(_ selector: String) async throws {
+        _ = try await evaluate("document.querySelector('\(selector)').click()")
+    }
+
+    /// Moves a finger along points, from its touch to its lift.
+    func touch(along points: [(x: Int, y: Int)]) async throws {
+        for (index, point) in points.enumerated() {
+            try await command(
+                "Input.dispatchTouchEvent",
+                [
+                    "type": index == 0 ? "touchStart" : "touchMove",
+                    "touchPoints": [["x": point.x, "y": point.y]],
+                ])
+        }
+        try await command(
+            "Input.dispatchTouchEvent", ["type": "touchEnd", "touchPoints": [Any]()])
+    }
+
+    /// Touches the middle of an element, which a finger reaches only if nothing covers it.
+    func tap(_ selector: String) async throws {
+        let middle = try await evaluate(
+            """
+            const box = document.querySelector('\(selector)').getBoundingClientRect();
+            return [box.x + box.width / 2, box.y + box.height / 2].map(Math.round).join()
+            """
+        ).split(separator: ",").compactMap { Int($0) }
+        try await touch(along: [(middle[0], middle[1])])
+    }
+
     /// Presses and releases a key.
     func press(_ key: String) async throws {
         let codes = [

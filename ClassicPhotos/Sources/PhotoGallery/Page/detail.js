@@ -206,7 +206,7 @@ export class Detail {
       : active && !this.#host.isPaused() ? text("inProgress") : text(state);
     const isFailed = state === "failed" && !active;
     parts.trouble.hidden = !(isFailed || (state === "new" && !isShown));
-    this.#stage.element.classList.toggle("empty", !parts.trouble.hidden);
+    this.#stage.element.classList.toggle("vacant", !parts.trouble.hidden);
     parts.reason.textContent =
       isFailed ? reason : text(this.#isHeld ? "pausedPhoto" : "notThere");
     parts.retry.hidden = !isFailed || !retryable;

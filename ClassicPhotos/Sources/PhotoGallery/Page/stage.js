@@ -99,7 +99,7 @@ export class Stage {
     const fromMiddle = (this.#share / 100 - 0.5) * width - this.#x;
     const share = 50 + (100 * fromMiddle) / (width * this.#scale);
     this.canvas.style.setProperty("--share", `${Math.min(100, Math.max(0, share))}%`);
-    this.canvas.style.setProperty("--line", `${2 / this.#scale}px`);
+    this.canvas.style.setProperty("--thickness", `${2 / this.#scale}px`);
   }
 
   #fit() {
