@@ -13,6 +13,8 @@ struct GridTests {
         }).sort((a, b) => a.dataset.row - b.dataset.row)
         """
 
+    private static let hasFailed = "document.querySelector('.row[data-state=failed]') !== null"
+
     private static let isFilled = "\(onScreen).length >= 12"
 
     private static let focusedRow =
@@ -70,6 +72,33 @@ struct GridTests {
                 "return \(Self.onScreen).filter(c => c.querySelector('.row-spinner:not([hidden])'))"
                     + ".length")
             #expect(spinners == "0")
+        }
+    }
+
+    /// Neither a chosen state nor the numbers of a very long list change the header's height.
+    @Test(arguments: [390, 768, 1200, 1366, 1920])
+    func headerKeepsItsHeight(width: Int) async throws {
+        try await withPage(width: width) { browser, _ in
+            try await browser.wait(
+                for: "document.querySelector('#counts.known') && \(Self.hasFailed)",
+                "the numbers are known")
+            let height = "document.querySelector('#header').offsetHeight"
+            let before = try await browser.evaluate("return \(height)")
+            try await browser.clickFirst("[data-count=failed]")
+            try await browser.wait(
+                for: "!document.querySelector('#retry-all').hidden"
+                    + " && document.querySelector('#total').textContent.includes(' of ')",
+                "the failed photos are shown")
+            #expect(try await browser.evaluate("return \(height)") == before)
+            let after = try await browser.evaluate(
+                """
+                for (const chip of document.querySelectorAll('[data-count]')) {
+                    chip.textContent = '100,000 ' + chip.dataset.count;
+                }
+                document.querySelector('#total').textContent = '99,999 of 100,000 photos';
+                return [\(height), document.documentElement.scrollWidth <= innerWidth].join()
+                """)
+            #expect(after == "\(before),true")
         }
     }
 
