@@ -145,22 +145,115 @@ struct DetailTests {
         }
     }
 
-    @Test func fingerSwipesToNextPhoto() async throws {
-        try await withPage { browser, _ in
-            try await browser.command("Emulation.setTouchEmulationEnabled", ["enabled": true])
-            try await openFirst(browser)
-            try await waitForRest(browser)
-            func touch(_ type: String, x: Int?) async throws {
-                let points = x.map { [["x": $0, "y": 400]] } ?? []
-                try await browser.command(
-                    "Input.dispatchTouchEvent", ["type": type, "touchPoints": points])
+    /// A photo on a touch screen, which a finger turns over, closes, and frees of all controls.
+    private func withPhotoOnPhone(
+        width: Int = 390, height: Int = 844,
+        _ body: @escaping @Sendable (Browser) async throws -> Void
+    ) async throws {
+        try await withGallery { gallery in
+            try await Browser.run(width: 1280, height: 900) { browser in
+                try await browser.touchScreen(width: width, height: height)
+                try await browser.open(gallery.url)
+                try await browser.wait(
+                    for: "document.querySelectorAll('[data-picture=filtered]').length > 1",
+                    "photos are shown")
+                try await browser.clickFirst("[data-picture=filtered] .row-link")
+                try await browser.wait(for: "\(Self.isOpen) && \(Self.isLarge)", "it is open")
+                try await waitForRest(browser)
+                try await body(browser)
+                #expect(try await browser.consoleMessages() == [])
             }
-            try await touch("touchStart", x: 600)
-            for x in stride(from: 580, through: 400, by: -20) { try await touch("touchMove", x: x) }
-            try await touch("touchEnd", x: nil)
+        }
+    }
+
+    @Test func fingerSwipesToNextPhoto() async throws {
+        try await withPhotoOnPhone { browser in
+            let points = stride(from: 300, through: 100, by: -20).map { (x: $0, y: 400) }
+            try await browser.touch(along: points, isLifted: false)
+            let beside = try await browser.evaluate(
+                """
+                const box = document.querySelector('.beside').getBoundingClientRect();
+                return String(box.left > 0 && box.left < innerWidth && box.width > 100)
+                """)
+            #expect(beside == "true", "the neighbour is visible")
+            try await browser.touch(along: [])
             try await browser.wait(
-                for: "location.hash.includes('photo=1.') && \(Self.isLarge)",
-                "the next photo is open")
+                for: "location.hash.includes('photo=1.') && \(Self.isLarge)"
+                    + " && !document.querySelector('.beside')", "the next photo is open")
+        }
+    }
+
+    @Test func fingerClosesPhotoDownwards() async throws {
+        try await withPhotoOnPhone { browser in
+            let points = stride(from: 300, through: 500, by: 20).map { (x: 200, y: $0) }
+            try await browser.touch(along: points)
+            try await browser.wait(for: Self.isClosed, "the view is closed")
+        }
+    }
+
+    @Test func tapLeavesPhotoAlone() async throws {
+        try await withPhotoOnPhone { browser in
+            let visible = "getComputedStyle(document.querySelector('.turn.on')).visibility"
+            #expect(try await browser.evaluate("return \(visible)") == "visible")
+            try await browser.touch(along: [(200, 300)])
+            try await browser.wait(for: "\(visible) === 'hidden'", "the controls are hidden")
+            try await browser.touch(along: [(200, 300)])
+            try await browser.wait(for: "\(visible) === 'visible'", "the controls are back")
+        }
+    }
+
+    /// The panel is a line above the photo until a person unfolds it.
+    @Test(arguments: [(390, 844), (844, 390)])
+    func photoHasWholePhone(width: Int, height: Int) async throws {
+        try await withPhotoOnPhone(width: width, height: height) { browser in
+            let size = "(box => [box.width, box.height].join())"
+                + "(document.querySelector('.stage').getBoundingClientRect())"
+            #expect(try await browser.evaluate("return \(size)") == "\(width),\(height)")
+            let body = "document.querySelector('#detail-body').checkVisibility()"
+            #expect(try await browser.evaluate("return String(\(body))") == "false")
+            try await browser.tap(".fold")
+            try await browser.wait(for: body, "the details are shown")
+            let share = try await browser.evaluate(
+                """
+                const box = document.querySelector('.stage').getBoundingClientRect();
+                return String(box.width * box.height > 0.5 * innerWidth * innerHeight)
+                """)
+            #expect(share == "true")
+            try await browser.tap(".fold")
+            try await browser.wait(for: "!\(body)", "the details are folded again")
+        }
+    }
+
+    @Test func photoFillsScreen() async throws {
+        try await withPage { browser, _ in
+            try await openFirst(browser)
+            try await browser.press("f")
+            let isFull = "document.fullscreenElement?.matches('.stage') === true"
+            try await browser.wait(for: isFull, "the stage fills the screen")
+            try await browser.press("f")
+            try await browser.wait(for: "!document.fullscreenElement", "the page is back")
+        }
+    }
+
+    /// The engine room leaves photos on the screen of a phone that is held sideways.
+    @Test func engineRoomLeavesSpaceForPhotos() async throws {
+        try await withGallery { gallery in
+            try await Browser.run(width: 1280, height: 900) { browser in
+                try await browser.touchScreen(width: 844, height: 390)
+                try await browser.open(gallery.url)
+                try await browser.wait(for: "document.querySelector('.row')", "photos are shown")
+                try await browser.clickFirst("#engine-button")
+                try await browser.wait(
+                    for: "document.querySelectorAll('#engine .cards > li').length === 2",
+                    "the engine room is open")
+                _ = try await browser.evaluate("scrollTo(0, 400)")
+                try await browser.wait(
+                    for: """
+                        document.querySelector('#strip').getBoundingClientRect().top - Math.max(0,
+                            document.querySelector('#header').getBoundingClientRect().bottom)
+                            > 0.4 * innerHeight
+                        """, "photos have two fifths of the screen")
+            }
         }
     }
 

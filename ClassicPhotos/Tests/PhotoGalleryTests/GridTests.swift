@@ -301,8 +301,9 @@ extension Browser {
         _ = try await evaluate("document.querySelector('\(selector)').click()")
     }
 
-    /// Moves a finger along points, from its touch to its lift.
-    func touch(along points: [(x: Int, y: Int)]) async throws {
+    /// Moves a finger along points, from its touch to its lift. Without points, lifts a finger that
+    /// still touches.
+    func touch(along points: [(x: Int, y: Int)], isLifted: Bool = true) async throws {
         for (index, point) in points.enumerated() {
             try await command(
                 "Input.dispatchTouchEvent",
@@ -311,6 +312,7 @@ extension Browser {
                     "touchPoints": [["x": point.x, "y": point.y]],
                 ])
         }
+        guard isLifted else { return }
         try await command(
             "Input.dispatchTouchEvent", ["type": "touchEnd", "touchPoints": [Any]()])
     }

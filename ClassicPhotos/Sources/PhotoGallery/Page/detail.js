@@ -14,6 +14,8 @@ import { bytes, language, number, text } from "./strings.js";
 const sides = [640, 1280, 2560];
 const sliderPause = 90;
 const stillness = matchMedia("(prefers-reduced-motion: reduce)");
+// On these screens, the panel begins folded.
+const small = matchMedia("(max-width: 860px), (max-height: 500px)");
 
 export class Detail {
   #host;
@@ -24,7 +26,12 @@ export class Detail {
   #timer = null;
   #dialog;
   #parts = {};
-  #stage = new Stage({ step: (by) => this.step(by), scaled: (scale) => this.#scaled(scale) });
+  #stage = new Stage({
+    step: (by) => this.step(by), scaled: (scale) => this.#scaled(scale),
+    close: () => this.#leave(), tapped: () => this.#dialog.classList.toggle("bare"),
+    neighbour: (by) => this.#neighbour(by),
+  });
+  #isFolded = null;
   #editor = new LookEditor((look) => this.#lookChanged(look));
 
   /// - host: the page's own functions; see app.js.
@@ -49,6 +56,7 @@ export class Detail {
     const shown = () => {
       this.#row = row;
       document.documentElement.classList.add("covered");
+      this.#dialog.classList.remove("bare");
       if (!this.#dialog.open) this.#dialog.showModal();
       this.#dialog.focus();
       this.#show();
@@ -65,6 +73,7 @@ export class Detail {
     // The next photo that is opened has the list's own look again.
     this.#look = null;
     this.#stop();
+    if (document.fullscreenElement) await document.exitFullscreen();
     this.#host.reveal(row);
     const cell = this.#host.cell(row);
     await this.#morph(cell, () => {
@@ -113,6 +122,10 @@ export class Detail {
     }, text("compare"));
     parts.previous = sign("turn back", "‹", "previous", () => this.step(-1));
     parts.next = sign("turn on", "›", "next", () => this.step(1));
+    parts.full = sign("icon full", "", "fullScreen", () => this.#toggleFullScreen());
+    parts.full.hidden = !document.fullscreenEnabled;
+    parts.fold = sign("icon fold", "", "showPanel", () => this.#fold(!this.isFolded));
+    parts.fold.setAttribute("aria-controls", "detail-body");
     parts.spinner = make("span", {
       className: "row-spinner", role: "img", label: text("inProgress"), hidden: true,
     });
@@ -125,7 +138,8 @@ export class Detail {
       parts.previous, parts.next, parts.spinner, parts.trouble,
       make("div", { className: "zoom" },
         sign("icon", "−", "zoomOut", () => this.#stage.zoom(1 / 1.5)),
-        sign("icon", "+", "zoomIn", () => this.#stage.zoom(1.5))));
+        sign("icon", "+", "zoomIn", () => this.#stage.zoom(1.5)),
+        parts.full));
     parts.facts = make("dl", {});
     parts.result = make("a", { className: "pill of-picture", download: "" }, text("saveResult"));
     parts.original = make("a", { className: "pill", download: "" }, text("saveOriginal"));
@@ -133,20 +147,47 @@ export class Detail {
     parts.said = make("p", { className: "note", role: "status" });
     const section = (key, className, ...children) =>
       make("section", { className }, make("h3", {}, text(key)), ...children);
+    parts.body = make("div", { id: "detail-body" },
+      section("look", "of-picture", this.#editor.element, parts.compare),
+      section("details", "of-picture", parts.facts),
+      section("files", "",
+        make("div", { className: "line wrap" }, parts.result, parts.original, parts.copy),
+        parts.said));
     this.#dialog = make("dialog", { id: "detail", tabIndex: -1, "aria-labelledby": "detail-name" },
       this.#stage.element,
       make("div", { className: "panel" },
         make("header", { className: "line" },
-          parts.name, sign("icon", "×", "close", () => this.#leave())),
-        parts.folders, parts.state,
-        section("look", "of-picture", this.#editor.element, parts.compare),
-        section("details", "of-picture", parts.facts),
-        section("files", "",
-          make("div", { className: "line wrap" }, parts.result, parts.original, parts.copy),
-          parts.said)));
+          make("div", { className: "naming" }, parts.name, parts.folders, parts.state),
+          parts.fold, sign("icon", "×", "close", () => this.#leave())),
+        parts.body));
     this.#dialog.addEventListener("cancel", (event) => { event.preventDefault(); this.#leave(); });
     this.#dialog.addEventListener("keydown", (event) => this.#keyPressed(event));
+    small.addEventListener("change", () => this.#showFold());
+    this.#showFold();
     document.body.append(this.#dialog);
+  }
+
+  // The panel is folded on small screens, until a person decides.
+  get isFolded() { return this.#isFolded ?? small.matches; }
+
+  #fold(isFolded) {
+    this.#isFolded = isFolded;
+    this.#showFold();
+  }
+
+  #showFold() {
+    const { fold } = this.#parts;
+    this.#dialog.classList.toggle("folded", this.isFolded);
+    fold.setAttribute("aria-expanded", !this.isFolded);
+    fold.title = text(this.isFolded ? "showPanel" : "hidePanel");
+    fold.setAttribute("aria-label", fold.title);
+  }
+
+  // The stage alone: a browser lets no modal dialog fill the screen.
+  #toggleFullScreen() {
+    if (document.fullscreenElement) return document.exitFullscreen();
+    // Some browsers refuse, for example in a frame.
+    this.#stage.element.requestFullscreen?.().catch(() => {});
   }
 
   // Closing goes through the history, so that Back and Escape do the same.
@@ -159,8 +200,10 @@ export class Detail {
       ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1),
       "+": () => this.#stage.zoom(1.5), "-": () => this.#stage.zoom(1 / 1.5),
       0: () => this.#stage.reset(),
-      b: () => this.#compare(),
+      b: () => this.#compare(), i: () => this.#fold(!this.isFolded),
+      f: () => this.#toggleFullScreen(),
     };
+    this.#dialog.classList.remove("bare");
     const action = actions[event.key];
     if (!action) return;
     event.preventDefault();
@@ -174,7 +217,6 @@ export class Detail {
     const { name, record, picture } = this.#host.photo(row);
     const { before, after } = this.#stage;
     this.#stop();
-    this.#stage.reset();
     const file = (name ?? "").lastIndexOf("/") + 1;
     this.#parts.name.textContent = (name ?? "").slice(file);
     this.#parts.folders.textContent = (name ?? "").slice(0, Math.max(0, file - 1));
@@ -190,6 +232,7 @@ export class Detail {
       if (!record.width) this.#stage.ratio = after.naturalWidth / after.naturalHeight;
     };
     this.#stage.ratio = record.width / record.height;
+    this.#stage.present();
     this.#showState();
     this.#prefetch();
   }
@@ -324,6 +367,13 @@ export class Detail {
     this.#token += 1;
     this.#spin(false);
     for (const image of [this.#stage.before, this.#stage.after]) this.#cancel(image);
+  }
+
+  #neighbour(by) {
+    const row = this.#host.neighbour(this.#row, by);
+    if (row === null) return null;
+    const { record, picture } = this.#host.photo(row);
+    return { picture, ratio: record.width / record.height, colour: record.colour };
   }
 
   // The thumbnails of the neighbours, for an immediate next photo.

@@ -1,7 +1,9 @@
 // The stage of the detail view: one photo, fitted into the space, with zoom and pan, a swipe to the
 // next photo, and a divider between the photo before and after the filters.
 //
-//    fitted, one finger sideways  ──▶ swipe
+//    fitted, one finger sideways  ──▶ swipe, with the neighbour beside the photo
+//    fitted, one finger down      ──▶ close
+//    one finger, no movement      ──▶ a tap
 //    fitted, divider shown        ──▶ the divider follows the pointer
 //    enlarged, one finger         ──▶ pan
 //    two fingers, wheel, + and -  ──▶ zoom around that point
@@ -11,6 +13,11 @@ import { text } from "./strings.js";
 
 const largest = 8;
 const swipeLength = 70;
+const closingLength = 110;
+// A finger that moves less than this taps.
+const tapLength = 8;
+// Between a photo and its neighbour during a swipe.
+const gap = 24;
 // The width of the divider's knob.
 const knob = 16;
 
@@ -20,7 +27,9 @@ export class Stage {
   #x = 0;
   #y = 0;
   #pointers = new Map();
-  #swipe = null;
+  #gesture = null;
+  #beside = null;
+  #isLeaving = false;
   #share = 50;
   #handlers;
 
@@ -36,7 +45,9 @@ export class Stage {
     make("span", {}, text("before")), make("span", {}, text("after")));
   element = make("div", { className: "stage" }, this.canvas, this.#sides, this.divider);
 
-  /// - handlers: step(1 or -1) after a swipe, scaled(scale) after a zoom.
+  /// - handlers: step(1 or -1) after a swipe, close() after a swipe down, tapped() after a tap,
+  ///   scaled(scale) after a zoom; neighbour(1 or -1) returns the { picture, ratio, colour } of a
+  ///   neighbour, or null.
   constructor(handlers) {
     this.#handlers = handlers;
     const { element } = this;
@@ -74,6 +85,19 @@ export class Stage {
     this.#divide(50);
   }
 
+  /// Shows another photo as a whole, without a movement from the former one.
+  present() {
+    this.element.classList.add("still");
+    this.reset();
+    // The browser compares styles when it lays out the page.
+    this.canvas.getBoundingClientRect();
+    this.element.classList.remove("still");
+    const former = this.#beside;
+    this.#beside = null;
+    // The neighbour is the new photo: it stays until the stage can show its picture.
+    this.after.decode().catch(() => {}).then(() => former?.remove());
+  }
+
   /// Shows the whole photo.
   reset() {
     this.#scale = 1;
@@ -103,14 +127,18 @@ export class Stage {
   }
 
   #fit() {
-    const { clientWidth, clientHeight } = this.element;
-    const width = Math.min(clientWidth, clientHeight * this.#ratio);
-    const { style } = this.canvas;
-    style.width = `${width}px`;
-    style.height = `${width / this.#ratio}px`;
+    const width = this.#fitInto(this.canvas, this.#ratio);
     // Half a knob stands out at each end.
     this.divider.style.width = `${width + knob}px`;
     this.#move();
+  }
+
+  #fitInto(element, ratio) {
+    const { clientWidth, clientHeight } = this.element;
+    const width = Math.min(clientWidth, clientHeight * ratio);
+    element.style.width = `${width}px`;
+    element.style.height = `${width / ratio}px`;
+    return width;
   }
 
   #zoomAt(wanted, clientX, clientY) {
@@ -137,10 +165,11 @@ export class Stage {
   }
 
   #pressed(event) {
-    if (event.target.closest("button, input, a") || event.button > 0) return;
+    if (event.target.closest("button, input, a") || event.button > 0 || this.#isLeaving) return;
     this.#pointers.set(event.pointerId, event);
     this.element.setPointerCapture(event.pointerId);
-    this.#swipe = this.#pointers.size === 1 ? { x: event.clientX, by: 0 } : null;
+    this.#gesture = this.#pointers.size > 1 ? null
+      : { x: event.clientX, y: event.clientY, isTouch: event.pointerType !== "mouse", by: 0 };
     if (this.#isDividing) this.#divideAt(event.clientX);
   }
 
@@ -161,24 +190,90 @@ export class Stage {
       const factor = distance(event, others[0]) / Math.max(1, distance(former, others[0]));
       this.#zoomAt(this.#scale * factor,
         (event.clientX + others[0].clientX) / 2, (event.clientY + others[0].clientY) / 2);
-    } else if (this.#isDividing) {
+      return;
+    }
+    const gesture = this.#gesture;
+    if (gesture) this.#recognize(gesture, event);
+    if (this.#isDividing) {
       this.#divideAt(event.clientX);
     } else if (this.#scale > 1) {
       this.#x += event.clientX - former.clientX;
       this.#y += event.clientY - former.clientY;
       this.#move();
-    } else if (this.#swipe) {
-      this.#swipe.by = event.clientX - this.#swipe.x;
-      this.canvas.style.transform = `translateX(${this.#swipe.by}px)`;
+    } else if (gesture?.direction === "sideways") {
+      gesture.by = event.clientX - gesture.x;
+      this.#swipe(gesture.by);
+    } else if (gesture?.direction === "down") {
+      gesture.by = Math.max(0, event.clientY - gesture.y);
+      this.canvas.style.transform =
+        `translateY(${gesture.by}px) scale(${1 - gesture.by / 2400})`;
     }
+  }
+
+  // The first movement decides what a finger does until it is lifted.
+  #recognize(gesture, { clientX, clientY }) {
+    if (gesture.direction) return;
+    const [dx, dy] = [clientX - gesture.x, clientY - gesture.y];
+    if (Math.hypot(dx, dy) < tapLength) return;
+    gesture.direction = Math.abs(dx) >= Math.abs(dy) ? "sideways"
+      : dy > 0 && gesture.isTouch ? "down" : "other";
+    if (this.#scale === 1 && !this.isDivided) this.element.classList.add("still");
+  }
+
+  #swipe(by) {
+    const side = by < 0 ? 1 : -1;
+    if (this.#beside?.side !== side) this.#showBeside(side);
+    // Beyond the first and the last photo, the photo follows reluctantly.
+    const shift = this.#beside.isPhoto ? by : by / 3;
+    this.canvas.style.transform = `translateX(${shift}px)`;
+    this.#beside.style.transform = `translateX(${shift + side * this.#distance}px)`;
+  }
+
+  get #distance() { return this.element.clientWidth + gap; }
+
+  #showBeside(side) {
+    this.#beside?.remove();
+    const neighbour = this.#handlers.neighbour(side);
+    this.#beside = make("div", { className: "beside", hidden: neighbour === null });
+    Object.assign(this.#beside, { side, isPhoto: neighbour !== null });
+    this.canvas.after(this.#beside);
+    if (neighbour === null) return;
+    const { picture, ratio, colour } = neighbour;
+    this.#fitInto(this.#beside, ratio > 0 ? ratio : 1.5);
+    this.#beside.style.backgroundColor = colour ?? "";
+    if (picture) this.#beside.append(make("img", { alt: "", src: picture, draggable: false }));
   }
 
   #lifted(event) {
     if (!this.#pointers.delete(event.pointerId)) return;
-    const by = this.#swipe?.by ?? 0;
-    this.#swipe = null;
+    const gesture = this.#gesture;
+    this.#gesture = null;
+    this.element.classList.remove("still");
+    const isOver = event.type === "pointerup" && gesture;
+    if (!isOver || this.isDivided) return this.#move();
+    if (!gesture.direction) {
+      if (gesture.isTouch) this.#handlers.tapped();
+    } else if (this.#scale === 1 && gesture.direction === "sideways") {
+      return this.#swiped(gesture.by);
+    } else if (this.#scale === 1 && gesture.by > closingLength) {
+      return this.#handlers.close();
+    }
     this.#move();
-    if (this.#scale > 1 || this.isDivided || event.type === "pointercancel") return;
-    if (Math.abs(by) > swipeLength) this.#handlers.step(by < 0 ? 1 : -1);
+  }
+
+  async #swiped(by) {
+    const side = by < 0 ? 1 : -1;
+    const isFar = Math.abs(by) > swipeLength && this.#beside?.isPhoto;
+    if (!isFar) {
+      this.#move();
+      if (this.#beside) this.#beside.style.transform = `translateX(${side * this.#distance}px)`;
+      return;
+    }
+    this.#isLeaving = true;
+    this.canvas.style.transform = `translateX(${-side * this.#distance}px)`;
+    this.#beside.style.transform = "none";
+    await Promise.allSettled(this.canvas.getAnimations().map(({ finished }) => finished));
+    this.#isLeaving = false;
+    this.#handlers.step(side);
   }
 }
