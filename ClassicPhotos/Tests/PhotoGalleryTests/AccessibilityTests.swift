@@ -27,7 +27,7 @@ struct AccessibilityTests {
                 try await browser.open(gallery.url)
                 try await browser.wait(for: Self.done, "photos are shown")
                 try await check(browser, "the first view")
-                try await click("#view", browser)
+                try await click("#view [aria-pressed=false]", browser)
                 try await browser.wait(for: Self.done, "photos are shown in the other view")
                 try await check(browser, "the other view")
                 try await click("[data-count=failed]", browser)

@@ -285,6 +285,49 @@ struct DetailTests {
         }
     }
 
+    /// The keys of the photo work while the comparison is shown, and after a slider was moved.
+    @Test func keysWorkInComparisonAndAfterSlider() async throws {
+        try await withPage { browser, _ in
+            try await openFirst(browser)
+            try await waitForRest(browser)
+            let isDivided = "document.querySelector('.canvas').matches('.divided')"
+            let width = "document.querySelector('#detail .canvas').getBoundingClientRect().width"
+            let fitted = try await browser.evaluate("return String(\(width))")
+            try await browser.press("b")
+            try await browser.wait(for: isDivided, "the comparison is shown")
+            try await browser.press("+")
+            try await browser.wait(for: "\(width) > 1.4 * \(fitted)", "the photo is enlarged")
+            try await browser.press("-")
+            try await browser.wait(for: "\(width) < 1.1 * \(fitted)", "the photo is reduced")
+            try await browser.press("+")
+            try await browser.press("0")
+            try await browser.wait(
+                for: "Math.abs(\(width) - \(fitted)) < 1", "the whole photo is shown")
+            try await browser.press("b")
+            try await browser.wait(for: "!\(isDivided)", "the comparison is over")
+            let place = try await browser.evaluate(
+                """
+                const box = document.querySelector('.look input').getBoundingClientRect();
+                return [box.x + box.width / 3, box.y + box.height / 2].map(Math.round).join()
+                """
+            ).split(separator: ",").compactMap { Int($0) }
+            for type in ["mousePressed", "mouseReleased"] {
+                try await browser.command(
+                    "Input.dispatchMouseEvent",
+                    [
+                        "type": type, "x": place[0], "y": place[1], "button": "left",
+                        "buttons": type == "mousePressed" ? 1 : 0, "clickCount": 1,
+                    ])
+            }
+            try await browser.wait(
+                for: "Number(document.querySelector('.look input').value) < 0.5",
+                "the slider has moved")
+            try await browser.press("ArrowRight")
+            try await browser.wait(
+                for: "location.hash.includes('photo=1.')", "the next photo is open")
+        }
+    }
+
     @Test func failedPhotoSaysWhy() async throws {
         try await withPage { browser, _ in
             let failed = ".row[data-state=failed] .row-link"

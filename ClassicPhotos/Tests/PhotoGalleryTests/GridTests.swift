@@ -153,8 +153,31 @@ struct GridTests {
             try await browser.open(gallery.url)
             try await browser.wait(for: "\(Self.onScreen).length >= 5", "the list is filled")
             #expect(try await browser.evaluate("return \(view)") == "list")
-            _ = try await browser.evaluate("document.getElementById('view').click()")
+            _ = try await browser.evaluate("document.querySelector('#view [data-view=grid]').click()")
             #expect(try await browser.evaluate("return \(view)") == "grid")
+        }
+    }
+
+    @Test func viewsHaveNamesAndShownOneIsPressed() async throws {
+        try await withPage { browser, _ in
+            let buttons = """
+                [...document.querySelectorAll('#view button')].map(button =>
+                    button.innerText + ' ' + button.getAttribute('aria-pressed')).join()
+                """
+            #expect(try await browser.evaluate("return \(buttons)") == "Grid true,List false")
+            try await browser.clickFirst("#view [data-view=list]")
+            #expect(try await browser.evaluate("return \(buttons)") == "Grid false,List true")
+        }
+    }
+
+    @Test func questionMarkListsKeys() async throws {
+        try await withPage { browser, _ in
+            try await browser.press("?")
+            try await browser.wait(
+                for: "document.querySelector('#keys[open]')?.innerText.includes('Enlarge')",
+                "the keys are listed")
+            try await browser.press("?")
+            try await browser.wait(for: "!document.querySelector('#keys[open]')", "it is closed")
         }
     }
 
@@ -217,9 +240,7 @@ struct GridTests {
         try await withPage { browser, _ in
             _ = try await browser.evaluate(
                 """
-                if (document.querySelector('#list').dataset.view !== '\(view)') {
-                    document.querySelector('#view').click();
-                }
+                document.querySelector('#view [data-view=\(view)]').click();
                 scrollTo(0, 3000)
                 """)
             try await browser.wait(

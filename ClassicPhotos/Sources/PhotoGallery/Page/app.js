@@ -23,6 +23,7 @@
 
 import { readAddress, writeAddress } from "./address.js";
 import { Refused, postJSON } from "./api.js";
+import { takesText } from "./dom.js";
 import { EventStream } from "./events.js";
 import { Find, matches } from "./find.js";
 import { VirtualList } from "./list.js";
@@ -209,6 +210,7 @@ const detailHost = {
   id: (row) => names.id(row),
   filter: () => headline.filter,
   isPaused: () => queues.isPaused,
+  showKeys,
   photo(row) {
     const record = records.get(row);
     const { state, version } = record;
@@ -279,20 +281,20 @@ async function toggleEngine() {
   byID("engine-button").setAttribute("aria-expanded", engine.isOpen);
 }
 
-function showViewButton() {
-  const { view } = list;
-  const label = text(view === "grid" ? "asList" : "asGrid");
-  document.documentElement.dataset.listView = view;
-  byID("view").dataset.view = view;
-  byID("view").title = label;
-  byID("view").setAttribute("aria-label", label);
+function showView() {
+  document.documentElement.dataset.listView = list.view;
+  for (const button of byID("view").querySelectorAll("button")) {
+    const { view } = button.dataset;
+    button.setAttribute("aria-pressed", view === list.view);
+    button.title = text(view === "grid" ? "asGrid" : "asList");
+  }
 }
 
-function switchView() {
-  const view = list.view === "grid" ? "list" : "grid";
+function switchView(view) {
+  if (view === list.view) return;
   document.documentElement.dataset.listView = view;
   list.setView(view);
-  showViewButton();
+  showView();
   // Without storage, the choice lasts as long as the page.
   try { localStorage.setItem("view", view); } catch { /* Storage is off. */ }
 }
@@ -304,6 +306,15 @@ function storedView() {
   } catch {
     return null;
   }
+}
+
+// MARK: The list of keys
+
+let loadingKeys = null;
+
+async function showKeys() {
+  loadingKeys ??= import("./keys.js").then(({ Keys }) => new Keys());
+  (await loadingKeys).toggle();
 }
 
 // MARK: The server
@@ -374,13 +385,19 @@ function newPage() {
 // MARK: Start
 
 history.scrollRestoration = "manual";
-byID("view").addEventListener("click", switchView);
+byID("view").addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (button) switchView(button.dataset.view);
+});
+byID("keys-button").addEventListener("click", showKeys);
 byID("engine-button").addEventListener("click", toggleEngine);
 byID("show-all").addEventListener("click", async () => { await find.clear(); list.focus(0); });
 byID("retry-all").addEventListener("click", retryAll);
 document.addEventListener("keydown", (event) => {
   const isElsewhere = event.target.closest("input, select, textarea, dialog");
-  if (event.key === "#" && !isElsewhere && !event.ctrlKey && !event.metaKey) switchView();
+  if (event.ctrlKey || event.metaKey || event.defaultPrevented) return;
+  if (event.key === "#" && !isElsewhere) switchView(list.view === "grid" ? "list" : "grid");
+  if (event.key === "?" && !takesText(event.target)) showKeys();
 });
 window.addEventListener("popstate", showAddress);
 window.addEventListener("pagehide", rememberPlace);
@@ -389,5 +406,5 @@ window.addEventListener("pageshow", (event) => { if (event.persisted) startOver(
 
 document.documentElement.dataset.phase = phases.phase;
 names.want([0]);
-showViewButton();
+showView();
 stream.open(page);

@@ -6,7 +6,7 @@
 
 import { pushAddress, writeAddress } from "./address.js";
 import { getJSON } from "./api.js";
-import { button, loadStyle, make, signButton } from "./dom.js";
+import { button, loadStyle, make, signButton, takesText } from "./dom.js";
 import { LookEditor, loadFilters, lookText, parseLook } from "./looks.js";
 import { Stage } from "./stage.js";
 import { bytes, language, number, text } from "./strings.js";
@@ -137,6 +137,7 @@ export class Detail {
     this.#stage.element.append(
       parts.previous, parts.next, parts.spinner, parts.trouble,
       make("div", { className: "zoom" },
+        sign("icon for-keys", "?", "keys", () => this.#host.showKeys()),
         sign("icon", "−", "zoomOut", () => this.#stage.zoom(1 / 1.5)),
         sign("icon", "+", "zoomIn", () => this.#stage.zoom(1.5)),
         parts.full));
@@ -161,6 +162,10 @@ export class Detail {
           parts.fold, sign("icon", "×", "close", () => this.#leave())),
         parts.body));
     this.#dialog.addEventListener("cancel", (event) => { event.preventDefault(); this.#leave(); });
+    // After a movement by hand, the keys belong to the photo again.
+    this.#dialog.addEventListener("pointerup", ({ target }) => {
+      if (target.matches("input[type=range]")) this.#dialog.focus();
+    });
     this.#dialog.addEventListener("keydown", (event) => this.#keyPressed(event));
     small.addEventListener("change", () => this.#showFold());
     this.#showFold();
@@ -195,10 +200,13 @@ export class Detail {
 
   #keyPressed(event) {
     const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
-    if (hasModifier || event.target.closest("input, select")) return;
+    if (hasModifier || takesText(event.target)) return;
+    // These belong to a slider that the keyboard is on.
+    const isSlider = event.target.matches("input[type=range]");
+    if (isSlider && event.key.startsWith("Arrow")) return;
     const actions = {
       ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1),
-      "+": () => this.#stage.zoom(1.5), "-": () => this.#stage.zoom(1 / 1.5),
+      "+": () => this.#stage.zoom(1.5), "=": () => this.#stage.zoom(1.5), "-": () => this.#stage.zoom(1 / 1.5),
       0: () => this.#stage.reset(),
       b: () => this.#compare(), i: () => this.#fold(!this.isFolded),
       f: () => this.#toggleFullScreen(),

@@ -29,3 +29,7 @@ export function loadStyle(address) {
     document.head.append(link);
   });
 }
+
+/// Whether keys without modifiers belong to an element, because it takes text or a choice.
+export const takesText = (element) =>
+  element.closest("input:not([type=range], [type=checkbox]), select, textarea") !== null;

@@ -119,7 +119,7 @@ export class Find {
         return this.#parts.query.select();
       }
       const isInList = event.target === document.body || event.target.closest("#list");
-      if (event.key.length !== 1 || event.key === "#" || !isInList) return;
+      if (event.key.length !== 1 || "#?".includes(event.key) || !isInList) return;
       const continues = event.timeStamp - last < spellingPause;
       // A space at the start scrolls, as everywhere.
       if (event.key === " " && !continues) return;

@@ -25,6 +25,7 @@ struct PageRoutes {
             .script("events.js", resources.events_js),
             .script("find.js", resources.find_js),
             .script("geometry.js", resources.geometry_js),
+            .script("keys.js", resources.keys_js),
             .script("list.js", resources.list_js),
             .script("looks.js", resources.looks_js),
             .script("names.js", resources.names_js),
