@@ -337,6 +337,43 @@ struct DetailTests {
             let reason = try await browser.evaluate(
                 "return document.querySelector('.trouble').innerText")
             #expect(reason.contains("The server answered 404 Not Found."))
+            let offered = try await browser.evaluate(
+                """
+                return [...document.querySelectorAll('#detail a')]
+                    .filter(link => link.checkVisibility()).length
+                """)
+            #expect(offered == "0", "there is no file to save")
+        }
+    }
+
+    /// Without a connection, the thumbnail stays, and the message is in the page's own words.
+    @Test func lostConnectionKeepsThumbnail() async throws {
+        try await withPage { browser, _ in
+            try await openFirst(browser)
+            func setOffline(_ isOffline: Bool) async throws {
+                try await browser.command(
+                    "Network.emulateNetworkConditions",
+                    [
+                        "offline": isOffline, "latency": 0, "downloadThroughput": -1,
+                        "uploadThroughput": -1,
+                    ])
+            }
+            try await setOffline(true)
+            try await browser.press("ArrowRight")
+            try await browser.wait(
+                for: "location.hash.includes('photo=1.')"
+                    + " && !document.querySelector('.trouble').hidden", "the message is shown")
+            let shown = try await browser.evaluate(
+                """
+                return [document.querySelector('.trouble p').textContent,
+                    document.querySelector('.state').textContent,
+                    document.querySelector('.canvas img:last-of-type').naturalWidth > 0].join()
+                """)
+            #expect(shown == "The server does not answer.,Filtered,true")
+            try await setOffline(false)
+            try await browser.wait(
+                for: "document.querySelector('.trouble').hidden && \(Self.isLarge)",
+                "the photo comes when the server is back")
         }
     }
 

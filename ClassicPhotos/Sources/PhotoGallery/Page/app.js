@@ -131,6 +131,7 @@ const stream = new EventStream({
     setTotal(total);
     report();
     engine?.connected();
+    detail?.connected();
   },
   row(event) {
     records.apply(event);
@@ -215,7 +216,8 @@ const detailHost = {
     const record = records.get(row);
     const { state, version } = record;
     const hasPicture = state === "downloaded" || state === "filtered";
-    const picture = hasPicture ? `/api/pictures/${page}/${row}/${state}?v=${version}` : null;
+    const picture = hasPicture
+      ? list.cell(row)?.shownPicture ?? `/api/pictures/${page}/${row}/${state}?v=${version}` : null;
     return { name: names.name(row), record, picture };
   },
   neighbour(row, by) {

@@ -29,6 +29,9 @@ export class Cell {
   /// The element that takes the focus and opens the photo.
   get link() { return this.#parts.link; }
 
+  /// The address of the picture that the cell shows, which needs no request, or undefined.
+  get shownPicture() { return this.frame.querySelector("img:last-of-type")?.src; }
+
   /// The element that holds the photo.
   get frame() { return this.#parts.picture; }
 

@@ -10,6 +10,7 @@ export const texts = {
   inProgress: "处理中", retry: "重试", retryName: "重试 {name}",
   retryAll: "重试所有失败的照片",
   dismiss: "关闭", lost: "连接已断开，正在重新连接…",
+  unreachable: "服务器没有回应。", notShown: "浏览器无法显示此图片。",
   listFailed: "无法加载照片列表。{reason}",
   empty: "此列表中没有照片。",
   noMatch: "没有符合条件的照片。", showAll: "显示所有照片", matches: "{count} 个匹配",

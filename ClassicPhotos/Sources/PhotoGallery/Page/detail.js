@@ -5,7 +5,7 @@
 // another address stops the former transfer, and the server then cancels its work.
 
 import { pushAddress, writeAddress } from "./address.js";
-import { getJSON } from "./api.js";
+import { check, getJSON } from "./api.js";
 import { button, loadStyle, make, signButton, takesText } from "./dom.js";
 import { LookEditor, loadFilters, lookText, parseLook } from "./looks.js";
 import { Stage } from "./stage.js";
@@ -32,6 +32,10 @@ export class Detail {
     neighbour: (by) => this.#neighbour(by),
   });
   #isFolded = null;
+  // Why the server's picture is not shown, although the photo has not failed.
+  #problem = null;
+  // Keeps the neighbours' pictures in the browser's memory.
+  #prefetched = [];
   #editor = new LookEditor((look) => this.#lookChanged(look));
 
   /// - host: the page's own functions; see app.js.
@@ -109,6 +113,11 @@ export class Detail {
     this.#load();
   }
 
+  /// The connection to the server is back.
+  connected() {
+    if (this.isOpen && this.#problem) this.#load();
+  }
+
   // MARK: Elements
 
   #build() {
@@ -130,7 +139,7 @@ export class Detail {
       className: "row-spinner", role: "img", label: text("inProgress"), hidden: true,
     });
     parts.reason = make("p", { dir: "auto" });
-    parts.retry = button("pill", text("retry"), () => this.#host.retry(this.#row));
+    parts.retry = button("pill", text("retry"), () => this.#retry());
     parts.why = button("pill", text("why"), () => this.#explain());
     parts.trouble = make("div", { className: "trouble", role: "status", hidden: true },
       parts.reason, parts.retry, parts.why);
@@ -232,6 +241,7 @@ export class Detail {
     this.#parts.next.hidden = this.#host.neighbour(row, 1) === null;
     this.#parts.facts.replaceChildren();
     this.#parts.said.textContent = "";
+    this.#problem = null;
     before.removeAttribute("src");
     after.alt = name ?? "";
     after.isSharp = false;
@@ -247,21 +257,24 @@ export class Detail {
 
   #showState() {
     const { record } = this.#host.photo(this.#row);
-    const { state, active, reason, retryable } = record;
+    const { state, active, reason, retryable, hasOriginal } = record;
     const parts = this.#parts;
     this.#dialog.dataset.state = state;
-    const { after } = this.#stage;
     // The view may be ahead of the list, whose own work on the photo continues.
-    const isShown = after.isSharp && state !== "failed";
-    parts.state.textContent = isShown ? text(this.#look?.length ? "filtered" : "downloaded")
-      : active && !this.#host.isPaused() ? text("inProgress") : text(state);
+    const isShown = this.#stage.after.isSharp && state !== "failed";
     const isFailed = state === "failed" && !active;
-    parts.trouble.hidden = !(isFailed || (state === "new" && !isShown));
-    this.#stage.element.classList.toggle("vacant", !parts.trouble.hidden);
-    parts.reason.textContent =
-      isFailed ? reason : text(this.#isHeld ? "pausedPhoto" : "notThere");
-    parts.retry.hidden = !isFailed || !retryable;
-    parts.why.hidden = isFailed;
+    const isMissing = state === "new" && !isShown;
+    const problem = isFailed ? null : this.#problem;
+    const isActive = active && !this.#host.isPaused() && !problem;
+    parts.state.textContent = isShown ? text(this.#look?.length ? "filtered" : "downloaded")
+      : text(isActive ? "inProgress" : state);
+    parts.trouble.hidden = !(isFailed || isMissing || problem);
+    this.#stage.element.classList.toggle("vacant", isFailed || isMissing);
+    parts.reason.textContent = isFailed ? reason
+      : problem?.message ?? text(this.#isHeld ? "pausedPhoto" : "notThere");
+    parts.retry.hidden = isFailed ? !retryable : problem === null || problem.canRetry === false;
+    parts.why.hidden = isFailed || problem !== null;
+    parts.original.hidden = isFailed && !hasOriginal;
   }
 
   // While a person has paused the queues, a photo that nobody has loaded is not loaded here either.
@@ -272,6 +285,8 @@ export class Detail {
   async #load() {
     const row = this.#row;
     const token = ++this.#token;
+    this.#problem = null;
+    this.#showState();
     if (this.#isHeld) return this.#spin(false);
     this.#loadFacts(row, token);
     try {
@@ -346,17 +361,19 @@ export class Detail {
         this.#spin(false);
         delete image.dataset.address;
         // An image element does not say why it failed.
-        await getJSON(address).catch((error) => this.#fail(error));
+        const problem = await check(address).catch((error) => error);
+        if (image.coming === coming) this.#fail(problem ?? new Error(text("notShown")));
       });
   }
 
   #fail(error) {
-    if (this.#host.photo(this.#row)?.record.state === "failed") return;
-    const parts = this.#parts;
-    parts.trouble.hidden = false;
-    parts.reason.textContent = error.message;
-    parts.retry.hidden = true;
-    parts.why.hidden = true;
+    this.#problem = error;
+    this.#spin(false);
+    if (this.#row !== null) this.#showState();
+  }
+
+  #retry() {
+    if (this.#problem) this.#load(); else this.#host.retry(this.#row);
   }
 
   #spin(isWorking) {
@@ -386,11 +403,10 @@ export class Detail {
 
   // The thumbnails of the neighbours, for an immediate next photo.
   #prefetch() {
-    for (const by of [1, -1]) {
-      const row = this.#host.neighbour(this.#row, by);
-      const picture = row === null ? null : this.#host.photo(row).picture;
-      if (picture) new Image().src = picture;
-    }
+    this.#prefetched = [1, -1].map((by) => {
+      const picture = this.#neighbour(by)?.picture;
+      return picture ? Object.assign(new Image(), { src: picture }) : null;
+    });
   }
 
   #lookChanged(look) {

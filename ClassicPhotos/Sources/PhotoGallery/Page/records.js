@@ -17,7 +17,8 @@ export class Records {
     const reason = failureText(event.reason ?? "", event.failure);
     const former = this.#byRow.get(row);
     this.#byRow.set(row, {
-      state, version, reason, active, retryable, generation: this.#generation,
+      state, version, reason, active, retryable, hasOriginal: event.hasOriginal ?? false,
+      generation: this.#generation,
       colour: event.colour ?? former?.colour,
       width: event.width ?? former?.width, height: event.height ?? former?.height,
     });

@@ -15,6 +15,7 @@ const english = {
   inProgress: "In progress", retry: "Retry", retryName: "Retry {name}",
   retryAll: "Retry all failed",
   dismiss: "Dismiss", lost: "Connection lost. Reconnecting…",
+  unreachable: "The server does not answer.", notShown: "The browser cannot show this picture.",
   listFailed: "The list of photos could not be loaded. {reason}",
   empty: "There are no photos in this list.",
   noMatch: "No photo matches.", showAll: "Show all photos",
