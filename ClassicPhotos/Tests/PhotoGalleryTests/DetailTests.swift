@@ -206,7 +206,8 @@ struct DetailTests {
     @Test(arguments: [(390, 844), (844, 390)])
     func photoHasWholePhone(width: Int, height: Int) async throws {
         try await withPhotoOnPhone(width: width, height: height) { browser in
-            let size = "(box => [box.width, box.height].join())"
+            let size =
+                "(box => [box.width, box.height].join())"
                 + "(document.querySelector('.stage').getBoundingClientRect())"
             #expect(try await browser.evaluate("return \(size)") == "\(width),\(height)")
             let body = "document.querySelector('#detail-body').checkVisibility()"

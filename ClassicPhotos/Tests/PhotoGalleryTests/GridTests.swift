@@ -23,13 +23,15 @@ struct GridTests {
     private static let settled = "document.documentElement.dataset.phase === 'settled'"
 
     private func withPage(
-        width: Int = 1440, _ body: @escaping @Sendable (Browser, Gallery) async throws -> Void
+        width: Int = 1440, cells: Int = 12,
+        _ body: @escaping @Sendable (Browser, Gallery) async throws -> Void
     ) async throws {
         try await withGallery { gallery in
             try await Browser.run(width: 1000, height: 800) { browser in
                 try await browser.resize(width: width, height: 800)
                 try await browser.open(gallery.url)
-                try await browser.wait(for: Self.isFilled, "the grid is filled")
+                try await browser.wait(
+                    for: "\(Self.onScreen).length >= \(cells)", "the grid is filled")
                 try await body(browser, gallery)
                 #expect(try await browser.consoleMessages() == [])
             }
@@ -78,7 +80,7 @@ struct GridTests {
     /// Neither a chosen state nor the numbers of a very long list change the header's height.
     @Test(arguments: [390, 768, 1200, 1366, 1920])
     func headerKeepsItsHeight(width: Int) async throws {
-        try await withPage(width: width) { browser, _ in
+        try await withPage(width: width, cells: 5) { browser, _ in
             try await browser.wait(
                 for: "document.querySelector('#counts.known') && \(Self.hasFailed)",
                 "the numbers are known")
@@ -153,7 +155,8 @@ struct GridTests {
             try await browser.open(gallery.url)
             try await browser.wait(for: "\(Self.onScreen).length >= 5", "the list is filled")
             #expect(try await browser.evaluate("return \(view)") == "list")
-            _ = try await browser.evaluate("document.querySelector('#view [data-view=grid]').click()")
+            _ = try await browser.evaluate(
+                "document.querySelector('#view [data-view=grid]').click()")
             #expect(try await browser.evaluate("return \(view)") == "grid")
         }
     }
