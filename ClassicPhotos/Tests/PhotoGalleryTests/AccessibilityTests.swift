@@ -8,8 +8,11 @@ import Testing
 struct AccessibilityTests {
     private static let done = "document.querySelectorAll('[data-picture=filtered]').length > 3"
 
-    @Test(arguments: [(360, "dark"), (1440, "light")])
-    func noStateOfPageBreaksRules(width: Int, scheme: String) async throws {
+    @Test(arguments: [(360, "dark"), (1440, "light")], ["none", "active"])
+    func noStateOfPageBreaksRules(
+        screen: (width: Int, scheme: String), forcedColours: String
+    ) async throws {
+        let (width, scheme) = screen
         try await withGallery { gallery in
             try await Browser.run(width: 1440, height: 900) { browser in
                 try await browser.command(
@@ -20,6 +23,7 @@ struct AccessibilityTests {
                     [
                         "features": [
                             ["name": "prefers-color-scheme", "value": scheme],
+                            ["name": "forced-colors", "value": forcedColours],
                             // Contrast is measured on what is drawn, also in the middle of a fade.
                             ["name": "prefers-reduced-motion", "value": "reduce"],
                         ]
@@ -45,6 +49,21 @@ struct AccessibilityTests {
                 try await browser.wait(
                     for: "document.querySelector('#detail .look input')", "the photo is open")
                 try await check(browser, "a photo")
+                try await browser.press("i")
+                try await check(browser, "a photo with the other panel")
+                try await browser.press("b")
+                try await check(browser, "the comparison")
+                try await browser.press("?")
+                try await browser.wait(for: "document.querySelector('#keys[open]')", "the keys")
+                try await check(browser, "the list of keys")
+                try await browser.press("?")
+                try await browser.press("Escape")
+                try await browser.wait(
+                    for: "!document.querySelector('#detail[open]')", "the photo is closed")
+                try await click(".row[data-state=failed] .row-link", browser)
+                try await browser.wait(
+                    for: "document.querySelector('#detail[data-state=failed]')", "it is open")
+                try await check(browser, "a failed photo")
             }
         }
     }

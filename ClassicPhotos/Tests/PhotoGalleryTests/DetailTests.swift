@@ -104,6 +104,82 @@ struct DetailTests {
         }
     }
 
+    /// A look that a person has changed is part of the address, within the limits of its filters.
+    @Test func addressKeepsLook() async throws {
+        try await withPage { browser, gallery in
+            try await openFirst(browser)
+            _ = try await browser.evaluate(
+                """
+                const slider = document.querySelector('.look input');
+                slider.value = 0.25;
+                slider.dispatchEvent(new Event('input'));
+                """)
+            try await browser.wait(
+                for: "decodeURIComponent(location.hash).includes('look=sepia=intensity:0.25')",
+                "the address has the look")
+            let address =
+                "decodeURIComponent(document.querySelector('.canvas img:last-of-type').src)"
+            _ = try await browser.evaluate("window.isOld = true; location.reload()")
+            try await browser.wait(
+                for: "!window.isOld && \(Self.isOpen) && \(address).includes('intensity:0.25')",
+                "the look is back after a reload")
+            try await browser.open("about:blank")
+            try await browser.open(gallery.url + "#photo=0&look=sepia%3D9%2Cbogus%3D1")
+            try await browser.wait(
+                for: "\(Self.isOpen) && \(address).includes('filters=sepia=intensity:1&')",
+                "an invalid look is mended")
+        }
+    }
+
+    @Test(arguments: ["240", "99999999999"])
+    func addressOfMissingPhotoSaysSo(row: String) async throws {
+        try await withPage { browser, gallery in
+            try await browser.open("about:blank")
+            try await browser.open(gallery.url + "#photo=\(row)")
+            try await browser.wait(
+                for: "document.querySelector('#notice').innerText.includes('the list has 240')",
+                "the notice says how long the list is")
+        }
+    }
+
+    @Test func nextPhotoStartsAtTopOfPanel() async throws {
+        try await withPage { browser, _ in
+            try await openFirst(browser)
+            try await browser.resize(width: 1280, height: 520)
+            let top = "document.querySelector('#detail-body').scrollTop"
+            try await browser.wait(
+                for: "(document.querySelector('#detail-body').scrollTop = 60) && \(top) > 40",
+                "the panel is scrolled")
+            try await browser.press("ArrowRight")
+            try await browser.wait(
+                for: "location.hash.includes('photo=1.') && \(top) === 0", "it is at its top")
+        }
+    }
+
+    /// Why a photo is not there yet is said in the page's language.
+    @Test func explanationIsInLanguageOfPage() async throws {
+        var origin = DemoOriginServer.Configuration.quick
+        origin.latency = .seconds(600) ... .seconds(600)
+        try await withGallery(origin) { gallery in
+            try await Browser.run(width: 1280, height: 900) { browser in
+                try await browser.command(
+                    "Emulation.setUserAgentOverride",
+                    ["userAgent": "test", "acceptLanguage": "zh-CN"])
+                try await browser.open(gallery.url)
+                try await browser.wait(
+                    for: "document.querySelector('.row[data-active=true]')", "work has begun")
+                try await browser.clickFirst(".row[data-active=true] .row-link")
+                let why = "document.querySelector('.trouble button:last-of-type')"
+                try await browser.wait(
+                    for: "\(Self.isOpen) && \(why).checkVisibility()", "the photo is not there")
+                _ = try await browser.evaluate("\(why).click()")
+                let reason = try await browser.evaluate(
+                    "return document.querySelector('.trouble p').textContent")
+                #expect(reason.contains("正在排队或下载"))
+            }
+        }
+    }
+
     @Test func nextOpenedPhotoHasLookOfList() async throws {
         try await withPage { browser, _ in
             try await openFirst(browser)

@@ -161,6 +161,53 @@ struct GridTests {
         }
     }
 
+    /// On a very wide screen, the list has columns.
+    @Test func listUsesWideScreen() async throws {
+        try await withPage(width: 3840) { browser, _ in
+            try await browser.clickFirst("#view [data-view=list]")
+            try await browser.wait(
+                for: """
+                    \(Self.onScreen).filter(cell => cell.offsetTop === 0).length === 4
+                        && Math.max(...\(Self.onScreen).map(cell =>
+                            cell.getBoundingClientRect().right)) > 3700
+                    """, "the list has four columns")
+        }
+    }
+
+    /// The title is the last part of its line that gives way.
+    @Test func titleIsWholeOnSmallPhone() async throws {
+        try await withPage(width: 320, cells: 5) { browser, _ in
+            let isWhole = try await browser.evaluate(
+                """
+                document.querySelector('#total').textContent = '99,999 of 100,000 photos';
+                const title = document.querySelector('#title');
+                return String(title.scrollWidth <= title.clientWidth)
+                """)
+            #expect(isWhole == "true")
+        }
+    }
+
+    @Test func pressedLooksPressedInForcedColours() async throws {
+        try await withPage { browser, _ in
+            try await browser.command(
+                "Emulation.setEmulatedMedia",
+                ["features": [["name": "forced-colors", "value": "active"]]])
+            try await browser.clickFirst("[data-count=filtered]")
+            for button in ["#counts button", "#view button"] {
+                let colours = try await browser.evaluate(
+                    """
+                    const colour = (pressed) => getComputedStyle(document.querySelector(
+                        `\(button)[aria-pressed=${pressed}]`)).backgroundColor;
+                    return String(colour(true) !== colour(false))
+                    """)
+                #expect(colours == "true", "\(button)")
+            }
+            let sign = try await browser.evaluate(
+                "return getComputedStyle(document.querySelector('#view i')).forcedColorAdjust")
+            #expect(sign == "none")
+        }
+    }
+
     @Test func viewsHaveNamesAndShownOneIsPressed() async throws {
         try await withPage { browser, _ in
             let buttons = """

@@ -153,6 +153,26 @@ struct PageTests {
         }
     }
 
+    /// A name cannot hide its extension by turning the direction of the text.
+    @Test func namesDoNotTurnDirectionOfText() async throws {
+        let failure = PhotoFailure(stage: .source, reason: "No URL.", isRetryable: false)
+        let photo = PhotoRecord(
+            id: PhotoID(rawValue: 1), name: "holiday\u{202E}gpj.exe", failure: failure)
+        try await withGallery(photos: [photo]) { gallery in
+            try await Browser.run(width: 360, height: 640) { browser in
+                try await browser.open(gallery.url)
+                try await browser.wait(
+                    for: "document.querySelector('.row[data-state=failed]')", "the row is shown")
+                let shown = try await browser.evaluate(
+                    "return document.querySelector('.row-name').textContent")
+                #expect(shown == "holiday\u{FFFD}gpj.exe")
+                let page = try await browser.evaluate(
+                    "return String(/[\\u202A-\\u202E]/.test(document.body.outerHTML))")
+                #expect(page == "false")
+            }
+        }
+    }
+
     @Test func pageFitsNarrowDarkScreen() async throws {
         try await withGallery(Screenshots.origin) { gallery in
             try await Browser.run(width: 500, height: 800) { browser in

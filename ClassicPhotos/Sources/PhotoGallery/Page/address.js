@@ -2,6 +2,7 @@
 //
 //    at=120        the row at the top of the screen
 //    photo=73911.a1b2…   the row and the identifier of the photo in the detail view
+//    look=sepia=…        the look of that photo, if it is not the list's own
 //    find, sort, state   the search, the order and the chosen state
 //
 // The page replaces the address when the list settles, and adds an entry to the history when the
@@ -10,19 +11,21 @@
 export function readAddress() {
   const parts = new URLSearchParams(location.hash.slice(1));
   const [row, id = ""] = (parts.get("photo") ?? "").split(".");
-  const whole = (text) => (/^\d{1,9}$/.test(text ?? "") ? Number(text) : null);
+  const whole = (text) => (/^\d+$/.test(text ?? "") ? Number(text) : null);
   return {
     at: whole(parts.get("at")),
     photo: whole(row) === null ? null : { row: whole(row), id },
+    look: parts.get("look"),
     find: parts.get("find") ?? "",
     sort: parts.get("sort") ?? "list",
     state: parts.get("state") ?? "",
   };
 }
 
-export function hashFor({ at, photo, find, sort, state }) {
+export function hashFor({ at, photo, look, find, sort, state }) {
   const parts = new URLSearchParams();
   if (photo) parts.set("photo", photo.id ? `${photo.row}.${photo.id}` : `${photo.row}`);
+  if (photo && look) parts.set("look", look);
   if (at) parts.set("at", at);
   if (find) parts.set("find", find);
   if (sort && sort !== "list") parts.set("sort", sort);

@@ -168,7 +168,7 @@ async function setTotal(total) {
   await find.set(wanted);
   const { shift, selected, hasFocus } = history.state ?? {};
   const place = list.place(wanted.at ?? wanted.photo?.row ?? 0);
-  if (place === undefined) return;
+  if (place === undefined) return wanted.photo && showAddress();
   list.showPlace(place, wanted.at === null ? "middle" : "top", shift);
   list.current = list.place(selected) ?? place;
   if (wanted.photo) await showAddress();
@@ -211,6 +211,7 @@ const detailHost = {
   id: (row) => names.id(row),
   filter: () => headline.filter,
   isPaused: () => queues.isPaused,
+  downloads: () => queues.downloads,
   showKeys,
   photo(row) {
     const record = records.get(row);
@@ -224,9 +225,9 @@ const detailHost = {
     const place = list.place(row) + by;
     return place >= 0 && place < list.count ? list.row(place) : null;
   },
-  address(row) {
+  address(row, look) {
     const { place } = list.anchor();
-    return { ...find.wanted, at: list.row(place), photo: { row, id: names.id(row) } };
+    return { ...find.wanted, at: list.row(place), photo: { row, id: names.id(row) }, look };
   },
   // The order may have changed meanwhile, so that the photo has no place.
   reveal: (row) => list.showPlace(list.place(row) ?? list.current),
@@ -250,14 +251,17 @@ async function openDetail(row, options) {
 
 // Shows what the address says, after Back, Forward or a change by hand.
 async function showAddress() {
-  const { photo } = readAddress();
+  const { photo, look } = readAddress();
   if (photo === null) return detail?.close();
-  if (detail?.row === photo.row) return;
+  if (detail?.row === photo.row) return detail.showLook(look);
+  if (photo.row >= headline.total) {
+    return notice.show(text("noSuchPhoto", { number: photo.row + 1, total: headline.total }));
+  }
   const place = list.place(photo.row);
   const id = names.id(photo.row);
   if (place === undefined || (photo.id && id && photo.id !== id)) return notice.show(text("moved"));
   list.showPlace(place);
-  openDetail(photo.row, { isNew: false });
+  openDetail(photo.row, { isNew: false, look });
 }
 
 // MARK: The engine room

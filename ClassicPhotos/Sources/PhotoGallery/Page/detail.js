@@ -9,7 +9,7 @@ import { check, getJSON } from "./api.js";
 import { button, loadStyle, make, signButton, takesText } from "./dom.js";
 import { LookEditor, loadFilters, lookText, parseLook } from "./looks.js";
 import { Stage } from "./stage.js";
-import { bytes, language, number, text } from "./strings.js";
+import { bytes, language, number, plain, text } from "./strings.js";
 
 const sides = [640, 1280, 2560];
 const sliderPause = 90;
@@ -22,8 +22,11 @@ export class Detail {
   #row = null;
   #look = null;
   #ofList = [];
+  // The look that the address asks for, until the filters are known.
+  #wantedLook = null;
   #token = 0;
   #timer = null;
+  #pictureTimer = null;
   #dialog;
   #parts = {};
   #stage = new Stage({
@@ -54,11 +57,12 @@ export class Detail {
   get row() { return this.#row; }
 
   /// Opens the view. The address is changed by the caller if the page begins with an open view.
-  async open(row, { isNew = true } = {}) {
+  async open(row, { isNew = true, look = null } = {}) {
     const cell = this.#host.cell(row);
     if (isNew) pushAddress(this.#host.address(row), { opened: true });
     const shown = () => {
       this.#row = row;
+      this.#wantedLook = look;
       document.documentElement.classList.add("covered");
       this.#dialog.classList.remove("bare");
       if (!this.#dialog.open) this.#dialog.showModal();
@@ -76,6 +80,7 @@ export class Detail {
     this.#row = null;
     // The next photo that is opened has the list's own look again.
     this.#look = null;
+    this.#wantedLook = null;
     this.#stop();
     if (document.fullscreenElement) await document.exitFullscreen();
     this.#host.reveal(row);
@@ -92,9 +97,16 @@ export class Detail {
     const row = this.#host.neighbour(this.#row, by);
     if (row === null) return;
     this.#row = row;
-    writeAddress(this.#host.address(row));
+    this.#writeAddress();
     this.#show();
     this.#load();
+  }
+
+  /// Shows the photo with the look of the address; null for the list's own.
+  showLook(look) {
+    if (this.#look === null || look === this.#lookOfAddress) return;
+    this.#look = this.#editor.look = look === null ? structuredClone(this.#ofList) : parseLook(look);
+    this.#showPicture();
   }
 
   /// Shows the current state of the photo again.
@@ -241,6 +253,7 @@ export class Detail {
     this.#parts.next.hidden = this.#host.neighbour(row, 1) === null;
     this.#parts.facts.replaceChildren();
     this.#parts.said.textContent = "";
+    this.#parts.body.scrollTop = 0;
     this.#problem = null;
     before.removeAttribute("src");
     after.alt = name ?? "";
@@ -273,7 +286,7 @@ export class Detail {
     parts.reason.textContent = isFailed ? reason
       : problem?.message ?? text(this.#isHeld ? "pausedPhoto" : "notThere");
     parts.retry.hidden = isFailed ? !retryable : problem === null || problem.canRetry === false;
-    parts.why.hidden = isFailed || problem !== null;
+    parts.why.hidden = isFailed || problem !== null || this.#isHeld;
     parts.original.hidden = isFailed && !hasOriginal;
   }
 
@@ -295,7 +308,9 @@ export class Detail {
       if (this.#look === null) {
         this.#ofList = parseLook(this.#host.filter());
         this.#editor.offer(filters, this.#ofList);
-        this.#look = this.#editor.look = structuredClone(this.#ofList);
+        const look = this.#wantedLook;
+        this.#look = this.#editor.look =
+          look === null ? structuredClone(this.#ofList) : parseLook(look);
       }
     } catch (error) {
       return this.#fail(error);
@@ -411,13 +426,31 @@ export class Detail {
 
   #lookChanged(look) {
     this.#look = look;
-    clearTimeout(this.lookTimer);
-    this.lookTimer = setTimeout(() => { if (this.isOpen) this.#showPicture(); }, sliderPause);
+    this.#showPictureSoon();
   }
 
   #scaled(scale) {
-    if (scale > 1 && this.#look) this.#lookChanged(this.#look);
+    if (scale > 1 && this.#look) this.#showPictureSoon();
   }
+
+  #showPictureSoon() {
+    clearTimeout(this.#pictureTimer);
+    this.#pictureTimer = setTimeout(() => {
+      if (!this.isOpen) return;
+      // The address of the former look would come back with a reload.
+      this.#writeAddress();
+      this.#showPicture();
+    }, sliderPause);
+  }
+
+  // The look as the address has it: null for the list's own.
+  get #lookOfAddress() {
+    if (this.#look === null) return this.#wantedLook;
+    const look = lookText(this.#look);
+    return look === lookText(this.#ofList) ? null : look;
+  }
+
+  #writeAddress() { writeAddress(this.#host.address(this.#row, this.#lookOfAddress)); }
 
   #compare() {
     this.#stage.isDivided = !this.#stage.isDivided;
@@ -427,14 +460,11 @@ export class Detail {
     if (this.#stage.isDivided) this.#stage.divider.focus();
   }
 
-  async #explain() {
-    try {
-      const address = `/api/photos/${this.#row}/explanation?page=${this.#host.page()}`;
-      const { text: explanation } = await getJSON(address);
-      this.#parts.reason.textContent = explanation;
-    } catch (error) {
-      this.#parts.reason.textContent = error.message;
-    }
+  // In the words of the page: the server's own explanation names operations.
+  #explain() {
+    const { running, waiting } = this.#host.downloads();
+    const key = this.#host.photo(this.#row).record.active ? "whyTurn" : "whyNotBefore";
+    this.#parts.reason.textContent = text(key, { running, waiting });
     this.#parts.why.hidden = true;
   }
 
@@ -494,7 +524,7 @@ function factRows(facts) {
   if (latitude !== undefined && longitude !== undefined) {
     add("place", `${degrees(latitude, "N", "S")}, ${degrees(longitude, "E", "W")}`);
   }
-  add("source", facts.source);
+  add("source", plain(facts.source));
   return rows;
 }
 

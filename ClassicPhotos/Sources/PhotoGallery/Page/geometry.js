@@ -1,7 +1,8 @@
 // The positions of photos: plain arithmetic, no elements.
 //
 // A photo has a row (its number in the server's list) and a place (its number in the order that is
-// shown). Places fill lines of equal height from left to right; the list has one column.
+// shown). Places fill lines of equal height from left to right; the list has one column, and more on
+// very wide screens.
 //
 // Browsers limit the height of an element: Chromium to 2^25 device pixels, Firefox to 17.9 million
 // CSS pixels. Beyond the limit, lines silently disappear. So up to `tallest` the surface is as tall
@@ -16,6 +17,8 @@
 // movement, and is corrected invisibly when the list has settled.
 
 const listLine = 96;
+// The list has another column for each of these widths.
+const listColumn = 900;
 
 /// The cells of one line: `columns` cells that are aligned with both edges of the surface.
 ///
@@ -26,7 +29,8 @@ export class Layout {
     this.view = view;
     this.width = width;
     if (view === "list") {
-      Object.assign(this, { columns: 1, gap: 0, height: listLine, line: listLine });
+      const columns = Math.max(1, Math.floor(width / listColumn));
+      Object.assign(this, { columns, gap: 0, height: listLine, line: listLine });
       return;
     }
     const isNarrow = width < 600;

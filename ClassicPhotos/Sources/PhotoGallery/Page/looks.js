@@ -26,7 +26,8 @@ const definition = (name) => definitions.find((filter) => filter.name === name);
 const defaults = ({ name, parameters }) =>
   ({ name, values: Object.fromEntries(parameters.map((each) => [each.name, each.default])) });
 
-/// Reads a look from its text, such as the list's own filters.
+/// Reads a look from its text, such as the list's own filters, or an address that a person has
+/// changed: unknown names are left out, and values are kept within their limits.
 export function parseLook(words) {
   const look = [];
   for (const part of words.split(",").map((each) => each.trim()).filter(Boolean)) {
@@ -35,12 +36,13 @@ export function parseLook(words) {
     const last = look.at(-1);
     if (!last) continue;
     const [value, key] = (rest ?? head).split(":").reverse();
-    const name = key ?? definition(last.name).parameters[0].name;
-    if (value !== "" && name in last.values && Number.isFinite(Number(value))) {
-      last.values[name] = Number(value);
-    }
+    const { parameters } = definition(last.name);
+    const parameter = key ? parameters.find(({ name }) => name === key) : parameters[0];
+    if (!parameter || value === "" || !Number.isFinite(Number(value))) continue;
+    const { name, minimum, maximum } = parameter;
+    last.values[name] = Math.min(maximum, Math.max(minimum, Number(value)));
   }
-  return look;
+  return look.slice(0, mostFilters);
 }
 
 /// The controls of a look.

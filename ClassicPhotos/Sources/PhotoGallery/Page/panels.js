@@ -2,7 +2,7 @@
 //
 // Numbers may change hundreds of times a second; the screen follows once per frame.
 
-import { filterWords, number, text } from "./strings.js";
+import { filterWords, number, plain, text } from "./strings.js";
 
 const states = ["filtered", "downloaded", "new", "failed"];
 // More slots than this are hard to distinguish.
@@ -39,10 +39,12 @@ export class Headline {
   /// The text of the list's filters.
   filter = "";
 
+  /// The number of photos in the list.
+  get total() { return this.#count; }
+
   show({ title, filter, total }) {
     this.filter = filter ?? "";
-    this.#title.textContent = title;
-    document.title = title;
+    this.#title.textContent = this.#title.title = document.title = plain(title);
     this.#chip.textContent = filterWords(this.filter);
     this.#chip.dataset.filter = filter;
     this.#chip.title = text("currentFilter");
@@ -137,6 +139,11 @@ export class Queues {
     document.documentElement.toggleAttribute("data-paused", isPaused);
     this.#pauseChanged();
   });
+
+  /// The numbers of downloads that run and that wait.
+  get downloads() {
+    return this.#shown.find(({ name }) => /download/i.test(name)) ?? { running: 0, waiting: 0 };
+  }
 
   /// Shows the same numbers again, for example when the list begins to move.
   refresh() { if (this.#shown.length > 0) this.show(this.#shown); }

@@ -26,6 +26,7 @@ const english = {
   view: "View", viewGrid: "Grid", viewList: "List",
   asGrid: "Show as a grid (#)", asList: "Show as a list (#)",
   moved: "The list has changed. The photo of this address is no longer at its place.",
+  noSuchPhoto: "The address asks for photo {number}, but the list has {total}.",
   engine: "Engine room",
   queueDownload: "Downloading", queueFilter: "Decoding and filtering",
   queueWords: "{running} running, {waiting} waiting", queueIdle: "idle",
@@ -59,6 +60,9 @@ const english = {
   addFilter: "Add a filter", removeFilter: "Remove {name}", listLook: "As in the list",
   compare: "Compare with the original", divider: "Border between before and after",
   notThere: "This photo has not been downloaded yet.", why: "Why is it not there yet?",
+  whyTurn: "It waits for its turn, or is being downloaded: {running} running, {waiting} waiting.",
+  whyNotBefore: "The list downloads only the photos on the screen. The download of this photo began "
+    + "when you opened it.",
   saveResult: "Save result", saveOriginal: "Save original", copyAddress: "Copy address",
   copied: "The address is in the clipboard.",
   pausedPhoto: "Downloading is paused. Resume it in the engine room.",
@@ -113,6 +117,10 @@ export function failureText(sentence, failure) {
   const key = `failure-${failure?.code}`;
   return has(key) ? text(key, failure.values) : sentence;
 }
+
+/// A name without invisible characters that reorder the text around them, for example to hide the
+/// extension of a file: each is shown as "\uFFFD". Scripts from right to left need none of them.
+export const plain = (name) => name.replace(/[\u202A-\u202E\u2066-\u2069]/g, "\uFFFD");
 
 /// Fills in the texts of the elements that name their key: `data-text` for the content, and
 /// `data-label` for the accessible name, which a pointer shows as well.
