@@ -99,8 +99,9 @@ struct DetailTests {
                 for: "document.querySelector('#detail .canvas img').src.includes('filters=none')",
                 "the original is beside it")
             let result = try await browser.evaluate(
-                "return document.querySelector('#detail a.of-picture').href")
-            #expect(result.contains("fit=2560") && result.contains("vignette"))
+                "return document.querySelector('#detail .of-picture a').href")
+            #expect(result.contains("/result?size=full&filters=sepia"))
+            #expect(result.contains("vignette"))
         }
     }
 

@@ -30,7 +30,7 @@ import { VirtualList } from "./list.js";
 import { Names } from "./names.js";
 import { Notice } from "./notice.js";
 import { Counts, Headline, Queues } from "./panels.js";
-import { Records } from "./records.js";
+import { Records, pictureAddress } from "./records.js";
 import { ScrollPhases } from "./scroll.js";
 import { language, text, translate } from "./strings.js";
 import { ViewportReporter } from "./viewport.js";
@@ -82,6 +82,7 @@ const list = new VirtualList(byID("list"), {
   pattern: byID("pattern"),
   content: (row) => ({
     page, name: names.name(row), record: records.get(row), sharper: sharperPicture(row),
+    progress: records.progress(row),
   }),
   rowsBound: (rows) => names.want(rows),
   visibleRowsChanged: (rows) => { if (phases.phase === "settled") report(rows); },
@@ -138,6 +139,11 @@ const stream = new EventStream({
     list.refresh(event.row);
     detail?.refresh(event.row);
     engine?.changed();
+  },
+  progress(event) {
+    records.applyProgress(event);
+    list.refresh(event.row);
+    detail?.progressed(event.row);
   },
   queues: (event) => queues.show(event.queues),
   engine: (event) => engine?.show(event),
@@ -215,11 +221,10 @@ const detailHost = {
   showKeys,
   photo(row) {
     const record = records.get(row);
-    const { state, version } = record;
-    const hasPicture = state === "downloaded" || state === "filtered";
+    const hasPicture = record.state === "downloaded" || record.state === "filtered";
     const picture = hasPicture
-      ? list.cell(row)?.shownPicture ?? `/api/pictures/${page}/${row}/${state}?v=${version}` : null;
-    return { name: names.name(row), record, picture };
+      ? list.cell(row)?.shownPicture ?? pictureAddress(page, row, record) : null;
+    return { name: names.name(row), record, picture, progress: records.progress(row) };
   },
   neighbour(row, by) {
     const place = list.place(row) + by;

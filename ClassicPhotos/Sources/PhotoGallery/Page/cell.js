@@ -1,6 +1,7 @@
 // A cell: the element of one photo in the grid or the list, and its contents.
 
 import { Picture } from "./picture.js";
+import { pictureAddress } from "./records.js";
 import { number, text, translate } from "./strings.js";
 
 export class Cell {
@@ -65,7 +66,8 @@ export class Cell {
 
   /// - record: state, version, reason and activity of the bound row.
   /// - sharper: the address of the larger picture.
-  show({ page, name, record, sharper }) {
+  /// - progress: the part of the bytes that has arrived, or undefined.
+  show({ page, name, record, sharper, progress }) {
     const { state, version, active, colour } = record;
     const parts = this.#parts;
     const isOtherName = parts.name.title !== (name ?? "");
@@ -84,12 +86,13 @@ export class Cell {
       parts.spinner.hidden = !active;
     }
 
+    showProgress(parts.spinner, progress);
     const hasPicture = state === "downloaded" || state === "filtered";
     // A row with a different name is a different photo (the list was reloaded): remove its picture
     // now.
     if (!hasPicture || isRenamed) this.#picture.clear();
     if (hasPicture) {
-      this.#picture.show(state, `/api/pictures/${page}/${this.row}/${state}?v=${version}`,
+      this.#picture.show(state, pictureAddress(page, this.row, record),
         state === "filtered" ? sharper : null);
     }
   }
@@ -107,6 +110,12 @@ export class Cell {
     parts.retry.hidden = !canRetry;
     parts.retry.setAttribute("aria-label", text("retryName", { name: name ?? "" }));
   }
+}
+
+/// Turns a spinner into a ring that shows how much has arrived; undefined turns it back.
+export function showProgress(spinner, progress) {
+  spinner.classList.toggle("measured", progress !== undefined);
+  if (progress !== undefined) spinner.style.setProperty("--share", `${progress}turn`);
 }
 
 /// Shows a name; a path that is too long loses its folders, and never the name of the file.

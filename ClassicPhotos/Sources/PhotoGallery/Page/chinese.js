@@ -53,6 +53,8 @@ export const texts = {
   whyTurn: "正在排队或下载：{running} 进行中，{waiting} 等待。",
   whyNotBefore: "列表只下载屏幕上的照片；您打开这张照片时才开始下载。",
   saveResult: "保存结果", saveOriginal: "保存原图", copyAddress: "复制地址",
+  savedSize: "所保存结果的尺寸", fullSize: "完整：{width} × {height}",
+  fullSizeUnknown: "完整尺寸", sideOf: "最大 {side} × {side}",
   copied: "地址已复制到剪贴板。",
   pausedPhoto: "下载已暂停，可在“机房”中继续。",
   before: "原图", after: "加滤镜后",

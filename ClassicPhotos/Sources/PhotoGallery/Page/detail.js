@@ -6,12 +6,15 @@
 
 import { pushAddress, writeAddress } from "./address.js";
 import { check, getJSON } from "./api.js";
+import { showProgress } from "./cell.js";
 import { button, loadStyle, make, signButton, takesText } from "./dom.js";
 import { LookEditor, loadFilters, lookText, parseLook } from "./looks.js";
 import { Stage } from "./stage.js";
 import { bytes, language, number, plain, text } from "./strings.js";
 
-const sides = [640, 1280, 2560];
+const sides = [640, 1280, 2560, 5120];
+// The sizes in which a result can be saved, besides its full one.
+const savedSides = [2560, 1280, 640];
 const sliderPause = 90;
 const stillness = matchMedia("(prefers-reduced-motion: reduce)");
 // On these screens, the panel begins folded.
@@ -118,6 +121,11 @@ export class Detail {
     if (hadPicture !== this.#dialog.dataset.state) this.#load();
   }
 
+  /// More of the photo's bytes have arrived.
+  progressed(row) {
+    if (row === this.#row) showProgress(this.#parts.spinner, this.#host.photo(row).progress);
+  }
+
   /// A person has paused or resumed the queues. A photo that waited for that is loaded now.
   pauseChanged() {
     if (!this.isOpen) return;
@@ -161,9 +169,13 @@ export class Detail {
         sign("icon for-keys", "?", "keys", () => this.#host.showKeys()),
         sign("icon", "−", "zoomOut", () => this.#stage.zoom(1 / 1.5)),
         sign("icon", "+", "zoomIn", () => this.#stage.zoom(1.5)),
+        sign("icon ratio", "1:1", "keyPixels", () => this.#stage.showPixels()),
         parts.full));
     parts.facts = make("dl", {});
-    parts.result = make("a", { className: "pill of-picture", download: "" }, text("saveResult"));
+    parts.size = make("select", {
+      className: "field", label: text("savedSize"), change: () => this.#showFiles(),
+    }, make("option", { value: "full" }, text("fullSizeUnknown")));
+    parts.result = make("a", { className: "pill", download: "" }, text("saveResult"));
     parts.original = make("a", { className: "pill", download: "" }, text("saveOriginal"));
     parts.copy = button("pill", text("copyAddress"), () => this.#copy());
     parts.said = make("p", { className: "note", role: "status" });
@@ -173,7 +185,8 @@ export class Detail {
       section("look", "of-picture", this.#editor.element, parts.compare),
       section("details", "of-picture", parts.facts),
       section("files", "",
-        make("div", { className: "line wrap" }, parts.result, parts.original, parts.copy),
+        make("div", { className: "line of-picture" }, parts.size, parts.result),
+        make("div", { className: "line wrap" }, parts.original, parts.copy),
         parts.said));
     this.#dialog = make("dialog", { id: "detail", tabIndex: -1, "aria-labelledby": "detail-name" },
       this.#stage.element,
@@ -228,7 +241,7 @@ export class Detail {
     const actions = {
       ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1),
       "+": () => this.#stage.zoom(1.5), "=": () => this.#stage.zoom(1.5), "-": () => this.#stage.zoom(1 / 1.5),
-      0: () => this.#stage.reset(),
+      0: () => this.#stage.reset(), 1: () => this.#stage.showPixels(),
       b: () => this.#compare(), i: () => this.#fold(!this.isFolded),
       f: () => this.#toggleFullScreen(),
     };
@@ -263,6 +276,7 @@ export class Detail {
       if (!record.width) this.#stage.ratio = after.naturalWidth / after.naturalHeight;
     };
     this.#stage.ratio = record.width / record.height;
+    this.#stage.pixels = null;
     this.#stage.present();
     this.#showState();
     this.#prefetch();
@@ -273,6 +287,7 @@ export class Detail {
     const { state, active, reason, retryable, hasOriginal } = record;
     const parts = this.#parts;
     this.#dialog.dataset.state = state;
+    this.progressed(this.#row);
     // The view may be ahead of the list, whose own work on the photo continues.
     const isShown = this.#stage.after.isSharp && state !== "failed";
     const isFailed = state === "failed" && !active;
@@ -323,6 +338,8 @@ export class Detail {
       const facts = await getJSON(`/api/photos/${row}/details`);
       if (token !== this.#token) return;
       this.#stage.ratio = facts.width / facts.height;
+      this.#stage.pixels = Math.max(facts.width, facts.height);
+      this.#offerSizes(facts);
       this.#parts.facts.replaceChildren(...factRows(facts));
     } catch {
       // The picture's own failure says why.
@@ -335,23 +352,44 @@ export class Detail {
     return `/api/photos/${this.#row}/picture?${query}`;
   }
 
-  // The smallest size that fills the stage at the current zoom.
+  // The smallest size that fills the stage at the current zoom, or has all pixels of the photo.
   get #side() {
-    const { canvas, scale } = this.#stage;
+    const { canvas, scale, pixels } = this.#stage;
     const length = Math.max(canvas.offsetWidth, canvas.offsetHeight);
-    const wanted = length * scale * window.devicePixelRatio;
-    return sides.find((side) => side >= wanted * 0.9) ?? sides.at(-1);
+    const wanted = Math.min(pixels ?? Infinity, 0.9 * length * scale * window.devicePixelRatio);
+    return sides.find((side) => side >= wanted) ?? (pixels ? "full" : sides.at(-1));
   }
 
   #showPicture() {
     const { record } = this.#host.photo(this.#row);
-    const parts = this.#parts;
-    parts.result.href = this.#address(sides.at(-1), this.#look);
-    parts.result.download = `${baseName(this.#host.photo(this.#row).name)}.jpg`;
-    parts.original.href = `/api/photos/${this.#row}/original`;
+    this.#showFiles();
     if (record.state === "failed") return;
     this.#put(this.#stage.after, this.#address(this.#side, this.#look));
     if (this.#stage.isDivided) this.#put(this.#stage.before, this.#address(this.#side, []));
+  }
+
+  // The server names the files.
+  #showFiles() {
+    const { size, result, original } = this.#parts;
+    const query = new URLSearchParams({
+      size: size.value, filters: lookText(this.#look ?? []), id: this.#host.id(this.#row) ?? "",
+    });
+    result.href = `/api/photos/${this.#row}/result?${query}`;
+    original.href = `/api/photos/${this.#row}/original`;
+  }
+
+  // Sizes that the photo does not have are not offered.
+  #offerSizes({ width, height }) {
+    const { size } = this.#parts;
+    const former = size.value;
+    const smaller = savedSides.filter((side) => side < Math.max(width, height));
+    size.replaceChildren(
+      make("option", { value: "full" }, text("fullSize", { width, height })),
+      ...smaller.map((side) => make("option", { value: side }, text("sideOf", { side }))));
+    // A choice stays for the next photo.
+    size.value = former;
+    if (size.selectedIndex < 0) size.selectedIndex = 0;
+    this.#showFiles();
   }
 
   // Shows a picture once it is decoded; the former picture stays until then.
@@ -498,8 +536,6 @@ export class Detail {
     transition.finished.finally(() => { to.style.viewTransitionName = ""; });
   }
 }
-
-const baseName = (name) => (name ?? "photo").split("/").pop().replace(/\.[a-z0-9]{2,5}$/i, "");
 
 function factRows(facts) {
   const rows = [];

@@ -11,7 +11,9 @@
 import { make } from "./dom.js";
 import { text } from "./strings.js";
 
+// The greatest enlargement of the fitted photo, and of its own pixels.
 const largest = 8;
+const largestPixel = 2;
 const swipeLength = 70;
 const closingLength = 110;
 // A finger that moves less than this taps.
@@ -69,6 +71,15 @@ export class Stage {
 
   get scale() { return this.#scale; }
 
+  /// The pixels of the photo's longer side, or null if they are unknown.
+  pixels = null;
+
+  // The scale at which each pixel of the photo has a pixel of the screen.
+  get #pixelScale() {
+    const { offsetWidth, offsetHeight } = this.canvas;
+    return (this.pixels ?? 0) / (Math.max(offsetWidth, offsetHeight, 1) * window.devicePixelRatio);
+  }
+
   /// The proportions of the photo: width divided by height.
   set ratio(ratio) {
     if (!(ratio > 0)) return;
@@ -106,9 +117,14 @@ export class Stage {
     this.#move();
   }
 
-  zoom(factor) {
+  zoom(factor) { this.#zoomTo(this.#scale * factor); }
+
+  /// Shows each pixel of the photo as a pixel of the screen.
+  showPixels() { this.#zoomTo(this.#pixelScale); }
+
+  #zoomTo(scale) {
     const box = this.element.getBoundingClientRect();
-    this.#zoomAt(this.#scale * factor, box.x + box.width / 2, box.y + box.height / 2);
+    this.#zoomAt(scale, box.x + box.width / 2, box.y + box.height / 2);
   }
 
   #divide(share) {
@@ -142,7 +158,8 @@ export class Stage {
   }
 
   #zoomAt(wanted, clientX, clientY) {
-    const scale = Math.min(largest, Math.max(1, wanted));
+    const most = Math.max(largest, largestPixel * this.#pixelScale);
+    const scale = Math.min(most, Math.max(1, wanted));
     const box = this.element.getBoundingClientRect();
     const [dx, dy] = [clientX - box.x - box.width / 2, clientY - box.y - box.height / 2];
     // The point under the pointer stays where it is.

@@ -64,6 +64,8 @@ const english = {
   whyNotBefore: "The list downloads only the photos on the screen. The download of this photo began "
     + "when you opened it.",
   saveResult: "Save result", saveOriginal: "Save original", copyAddress: "Copy address",
+  savedSize: "Size of the saved result", fullSize: "Full: {width} × {height}",
+  fullSizeUnknown: "Full size", sideOf: "Within {side} × {side}",
   copied: "The address is in the clipboard.",
   pausedPhoto: "Downloading is paused. Resume it in the engine room.",
   before: "Original", after: "With filters",
