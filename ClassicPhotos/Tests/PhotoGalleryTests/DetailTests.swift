@@ -7,14 +7,7 @@ import Testing
 /// The detail view, the search and the engine room in a real browser.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
 struct DetailTests {
-    private static let isOpen = "document.querySelector('#detail')?.open === true"
-    private static let isClosed = "document.querySelector('#detail')?.open !== true"
     private static let focusedRow = "document.activeElement.closest('.row')?.dataset.row"
-    /// The stage shows a picture of the picture route, completely decoded.
-    private static let isLarge = """
-        (image => image.src.includes('/api/photos/') && image.complete && image.naturalWidth > 0)(
-            document.querySelector('#detail .canvas img:last-of-type'))
-        """
 
     private func withPage(
         _ body: @escaping @Sendable (Browser, Gallery) async throws -> Void
@@ -33,14 +26,8 @@ struct DetailTests {
     private func openFirst(_ browser: Browser) async throws {
         try await browser.press("ArrowDown")
         try await browser.press("Enter")
-        try await browser.wait(for: "\(Self.isOpen) && \(Self.isLarge)", "the photo is open")
-    }
-
-    /// While the picture moves from its cell to the stage, the browser drops events of pointers.
-    private func waitForRest(_ browser: Browser) async throws {
         try await browser.wait(
-            for: "document.getAnimations().every(({ effect }) => !effect.pseudoElement)",
-            "the picture has come to rest")
+            for: "\(DetailView.isOpen) && \(DetailView.isLarge)", "the photo is open")
     }
 
     @Test func photoOpensClosesAndReturnsFocus() async throws {
@@ -51,11 +38,11 @@ struct DetailTests {
             #expect(name == gallery.origin.catalog.entries.first?.name)
             try await browser.press("ArrowRight")
             try await browser.wait(
-                for: "location.hash.includes('photo=1.') && \(Self.isLarge)",
+                for: "location.hash.includes('photo=1.') && \(DetailView.isLarge)",
                 "the next photo is open and has its own address")
             try await browser.press("Escape")
             try await browser.wait(
-                for: "\(Self.isClosed) && \(Self.focusedRow) === '1'",
+                for: "\(DetailView.isClosed) && \(Self.focusedRow) === '1'",
                 "the view is closed, and the focus is on the photo that was shown last")
             #expect(try await browser.evaluate("return location.hash") == "")
             #expect(try await browser.consoleMessages() == [])
@@ -67,12 +54,12 @@ struct DetailTests {
             try await openFirst(browser)
             _ = try await browser.evaluate("window.isOld = true; location.reload()")
             try await browser.wait(
-                for: "!window.isOld && \(Self.isOpen) && \(Self.isLarge)",
+                for: "!window.isOld && \(DetailView.isOpen) && \(DetailView.isLarge)",
                 "the photo is open after a reload")
             _ = try await browser.evaluate("history.back()")
-            try await browser.wait(for: Self.isClosed, "Back closes the view")
+            try await browser.wait(for: DetailView.isClosed, "Back closes the view")
             _ = try await browser.evaluate("history.forward()")
-            try await browser.wait(for: Self.isOpen, "Forward opens it again")
+            try await browser.wait(for: DetailView.isOpen, "Forward opens it again")
         }
     }
 
@@ -122,12 +109,13 @@ struct DetailTests {
                 "decodeURIComponent(document.querySelector('.canvas img:last-of-type').src)"
             _ = try await browser.evaluate("window.isOld = true; location.reload()")
             try await browser.wait(
-                for: "!window.isOld && \(Self.isOpen) && \(address).includes('intensity:0.25')",
+                for:
+                    "!window.isOld && \(DetailView.isOpen) && \(address).includes('intensity:0.25')",
                 "the look is back after a reload")
             try await browser.open("about:blank")
             try await browser.open(gallery.url + "#photo=0&look=sepia%3D9%2Cbogus%3D1")
             try await browser.wait(
-                for: "\(Self.isOpen) && \(address).includes('filters=sepia=intensity:1&')",
+                for: "\(DetailView.isOpen) && \(address).includes('filters=sepia=intensity:1&')",
                 "an invalid look is mended")
         }
     }
@@ -172,7 +160,8 @@ struct DetailTests {
                 try await browser.clickFirst(".row[data-active=true] .row-link")
                 let why = "document.querySelector('.trouble button:last-of-type')"
                 try await browser.wait(
-                    for: "\(Self.isOpen) && \(why).checkVisibility()", "the photo is not there")
+                    for: "\(DetailView.isOpen) && \(why).checkVisibility()",
+                    "the photo is not there")
                 _ = try await browser.evaluate("\(why).click()")
                 let reason = try await browser.evaluate(
                     "return document.querySelector('.trouble p').textContent")
@@ -189,10 +178,11 @@ struct DetailTests {
             let address = "document.querySelector('#detail .canvas img:last-of-type').src"
             try await browser.wait(for: "\(address).includes('filters=none')", "no filter is left")
             try await browser.press("Escape")
-            try await browser.wait(for: Self.isClosed, "the view is closed")
+            try await browser.wait(for: DetailView.isClosed, "the view is closed")
             try await browser.press("Enter")
             try await browser.wait(
-                for: "\(Self.isOpen) && \(address).includes('sepia')", "the list's look is back")
+                for: "\(DetailView.isOpen) && \(address).includes('sepia')",
+                "the list's look is back")
         }
     }
 
@@ -210,8 +200,8 @@ struct DetailTests {
                 canvas.style.transition = 'none';
                 const fitted = canvas.getBoundingClientRect();
                 const knob = fitted.x + 0.25 * fitted.width;
-                for (const button of [1, 1]) {
-                    document.querySelectorAll('#detail .zoom .icon')[button].click();
+                for (const label of ['Enlarge', 'Enlarge']) {
+                    document.querySelector(`#detail [aria-label=${label}]`).click();
                 }
                 const box = canvas.getBoundingClientRect();
                 const line = box.x + parseFloat(canvas.style.getPropertyValue('--share')) / 100
@@ -219,86 +209,6 @@ struct DetailTests {
                 return String(Math.round(Math.abs(line - knob)))
                 """)
             #expect(distance == "0" || distance == "1")
-        }
-    }
-
-    /// A photo on a touch screen, which a finger turns over, closes, and frees of all controls.
-    private func withPhotoOnPhone(
-        width: Int = 390, height: Int = 844,
-        _ body: @escaping @Sendable (Browser) async throws -> Void
-    ) async throws {
-        try await withGallery { gallery in
-            try await Browser.run(width: 1280, height: 900) { browser in
-                try await browser.touchScreen(width: width, height: height)
-                try await browser.open(gallery.url)
-                try await browser.wait(
-                    for: "document.querySelectorAll('[data-picture=filtered]').length > 1",
-                    "photos are shown")
-                try await browser.clickFirst("[data-picture=filtered] .row-link")
-                try await browser.wait(for: "\(Self.isOpen) && \(Self.isLarge)", "it is open")
-                try await waitForRest(browser)
-                try await body(browser)
-                #expect(try await browser.consoleMessages() == [])
-            }
-        }
-    }
-
-    @Test func fingerSwipesToNextPhoto() async throws {
-        try await withPhotoOnPhone { browser in
-            let points = stride(from: 300, through: 100, by: -20).map { (x: $0, y: 400) }
-            try await browser.touch(along: points, isLifted: false)
-            let beside = try await browser.evaluate(
-                """
-                const box = document.querySelector('.beside').getBoundingClientRect();
-                return String(box.left > 0 && box.left < innerWidth && box.width > 100)
-                """)
-            #expect(beside == "true", "the neighbour is visible")
-            try await browser.touch(along: [])
-            try await browser.wait(
-                for: "location.hash.includes('photo=1.') && \(Self.isLarge)"
-                    + " && !document.querySelector('.beside')", "the next photo is open")
-        }
-    }
-
-    @Test func fingerClosesPhotoDownwards() async throws {
-        try await withPhotoOnPhone { browser in
-            let points = stride(from: 300, through: 500, by: 20).map { (x: 200, y: $0) }
-            try await browser.touch(along: points)
-            try await browser.wait(for: Self.isClosed, "the view is closed")
-        }
-    }
-
-    @Test func tapLeavesPhotoAlone() async throws {
-        try await withPhotoOnPhone { browser in
-            let visible = "getComputedStyle(document.querySelector('.turn.on')).visibility"
-            #expect(try await browser.evaluate("return \(visible)") == "visible")
-            try await browser.touch(along: [(200, 300)])
-            try await browser.wait(for: "\(visible) === 'hidden'", "the controls are hidden")
-            try await browser.touch(along: [(200, 300)])
-            try await browser.wait(for: "\(visible) === 'visible'", "the controls are back")
-        }
-    }
-
-    /// The panel is a line above the photo until a person unfolds it.
-    @Test(arguments: [(390, 844), (844, 390)])
-    func photoHasWholePhone(width: Int, height: Int) async throws {
-        try await withPhotoOnPhone(width: width, height: height) { browser in
-            let size =
-                "(box => [box.width, box.height].join())"
-                + "(document.querySelector('.stage').getBoundingClientRect())"
-            #expect(try await browser.evaluate("return \(size)") == "\(width),\(height)")
-            let body = "document.querySelector('#detail-body').checkVisibility()"
-            #expect(try await browser.evaluate("return String(\(body))") == "false")
-            try await browser.tap(".fold")
-            try await browser.wait(for: body, "the details are shown")
-            let share = try await browser.evaluate(
-                """
-                const box = document.querySelector('.stage').getBoundingClientRect();
-                return String(box.width * box.height > 0.5 * innerWidth * innerHeight)
-                """)
-            #expect(share == "true")
-            try await browser.tap(".fold")
-            try await browser.wait(for: "!\(body)", "the details are folded again")
         }
     }
 
@@ -313,32 +223,10 @@ struct DetailTests {
         }
     }
 
-    /// The engine room leaves photos on the screen of a phone that is held sideways.
-    @Test func engineRoomLeavesSpaceForPhotos() async throws {
-        try await withGallery { gallery in
-            try await Browser.run(width: 1280, height: 900) { browser in
-                try await browser.touchScreen(width: 844, height: 390)
-                try await browser.open(gallery.url)
-                try await browser.wait(for: "document.querySelector('.row')", "photos are shown")
-                try await browser.clickFirst("#engine-button")
-                try await browser.wait(
-                    for: "document.querySelectorAll('#engine .cards > li').length === 2",
-                    "the engine room is open")
-                _ = try await browser.evaluate("scrollTo(0, 400)")
-                try await browser.wait(
-                    for: """
-                        document.querySelector('#strip').getBoundingClientRect().top - Math.max(0,
-                            document.querySelector('#header').getBoundingClientRect().bottom)
-                            > 0.4 * innerHeight
-                        """, "photos have two fifths of the screen")
-            }
-        }
-    }
-
     @Test func wheelEnlargesAndPointerPans() async throws {
         try await withPage { browser, _ in
             try await openFirst(browser)
-            try await waitForRest(browser)
+            try await browser.waitForRest()
             func mouse(_ type: String, x: Int, _ more: [String: Any] = [:]) async throws {
                 let common: [String: Any] = ["type": type, "x": x, "y": 400]
                 try await browser.command(
@@ -367,7 +255,7 @@ struct DetailTests {
     @Test func keysWorkInComparisonAndAfterSlider() async throws {
         try await withPage { browser, _ in
             try await openFirst(browser)
-            try await waitForRest(browser)
+            try await browser.waitForRest()
             let isDivided = "document.querySelector('.canvas').matches('.divided')"
             let width = "document.querySelector('#detail .canvas').getBoundingClientRect().width"
             let fitted = try await browser.evaluate("return String(\(width))")
@@ -411,7 +299,7 @@ struct DetailTests {
             let failed = ".row[data-state=failed] .row-link"
             try await browser.wait(for: "document.querySelector('\(failed)')", "a photo failed")
             _ = try await browser.evaluate("document.querySelector('\(failed)').click()")
-            try await browser.wait(for: Self.isOpen, "the failed photo is open")
+            try await browser.wait(for: DetailView.isOpen, "the failed photo is open")
             let reason = try await browser.evaluate(
                 "return document.querySelector('.trouble').innerText")
             #expect(reason.contains("The server answered 404 Not Found."))
@@ -428,6 +316,7 @@ struct DetailTests {
     @Test func lostConnectionKeepsThumbnail() async throws {
         try await withPage { browser, _ in
             try await openFirst(browser)
+            try await browser.command("Network.enable", [:])
             func setOffline(_ isOffline: Bool) async throws {
                 try await browser.command(
                     "Network.emulateNetworkConditions",
@@ -450,45 +339,8 @@ struct DetailTests {
             #expect(shown == "The server does not answer.,Filtered,true")
             try await setOffline(false)
             try await browser.wait(
-                for: "document.querySelector('.trouble').hidden && \(Self.isLarge)",
+                for: "document.querySelector('.trouble').hidden && \(DetailView.isLarge)",
                 "the photo comes when the server is back")
-        }
-    }
-
-    /// A message about a photo neither moves the stage nor covers the buttons beside it.
-    @Test(arguments: [(320, 640), (390, 844), (844, 390)])
-    func messageLeavesStageAndButtonsInPlace(width: Int, height: Int) async throws {
-        try await withGallery { gallery in
-            try await Browser.run(width: 1280, height: 900) { browser in
-                try await browser.touchScreen(width: width, height: height)
-                try await browser.open(gallery.url)
-                let failed = ".row[data-state=failed] .row-link"
-                try await browser.wait(
-                    for: "document.querySelectorAll('[data-picture=filtered]').length > 3"
-                        + " && document.querySelector('\(failed)')", "photos are shown")
-                let box = "JSON.stringify(document.querySelector('.stage').getBoundingClientRect())"
-                let shown = "[data-picture=filtered] .row-link"
-                try await browser.clickFirst(shown)
-                try await browser.wait(for: "\(Self.isOpen) && \(Self.isLarge)", "it is open")
-                let before = try await browser.evaluate("return \(box)")
-                try await browser.press("Escape")
-                try await browser.wait(for: Self.isClosed, "the view is closed")
-                try await browser.clickFirst(failed)
-                try await browser.wait(for: Self.isOpen, "the failed photo is open")
-                try await waitForRest(browser)
-                #expect(try await browser.evaluate("return \(box)") == before)
-                let isWithin = try await browser.evaluate(
-                    """
-                    const stage = document.querySelector('.stage').getBoundingClientRect();
-                    const message = document.querySelector('.trouble').getBoundingClientRect();
-                    return String(message.top >= stage.top && message.bottom <= stage.bottom)
-                    """)
-                #expect(isWithin == "true")
-                let row = try await browser.evaluate("return location.hash")
-                try await browser.tap(".turn.on")
-                try await browser.wait(
-                    for: "location.hash !== '\(row)' && \(Self.isOpen)", "the next photo is open")
-            }
         }
     }
 

@@ -85,7 +85,7 @@ export class Detail {
     this.#look = null;
     this.#wantedLook = null;
     this.#stop();
-    if (document.fullscreenElement) await document.exitFullscreen();
+    if (document.fullscreenElement) await document.exitFullscreen().catch(() => {});
     this.#host.reveal(row);
     const cell = this.#host.cell(row);
     await this.#morph(cell, () => {
@@ -260,7 +260,7 @@ export class Detail {
     const { before, after } = this.#stage;
     this.#stop();
     const file = (name ?? "").lastIndexOf("/") + 1;
-    this.#parts.name.textContent = (name ?? "").slice(file);
+    this.#parts.name.textContent = this.#parts.name.title = (name ?? "").slice(file);
     this.#parts.folders.textContent = (name ?? "").slice(0, Math.max(0, file - 1));
     this.#parts.previous.hidden = this.#host.neighbour(row, -1) === null;
     this.#parts.next.hidden = this.#host.neighbour(row, 1) === null;
