@@ -201,6 +201,8 @@ export class Detail {
       if (target.matches("input[type=range]")) this.#dialog.focus();
     });
     this.#dialog.addEventListener("keydown", (event) => this.#keyPressed(event));
+    // The stream of events may survive an absence of the network that a request did not.
+    window.addEventListener("online", () => this.connected());
     small.addEventListener("change", () => this.#showFold());
     this.#showFold();
     document.body.append(this.#dialog);
