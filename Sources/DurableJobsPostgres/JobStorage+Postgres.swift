@@ -35,7 +35,7 @@ extension JobQueue {
         _ job: J, _ traits: JobTrait..., after dependencies: any JobReference...,
         in connection: OpaquePointer
     ) throws -> JobHandle<J.Output> {
-        let new = try newJob(job, JobOptions(traits), after: dependencies)
+        let new = try newJob(job, JobOptions(traits, of: J.self), after: dependencies)
         return handle(of: J.self, id: try enqueue(new, PostgresSession(connection)))
     }
 }

@@ -4,12 +4,14 @@ import DurableJobs
 import FoundationEssentials
 import Operations
 
-/// A PostgreSQL database, by three connections: one for transactions, one for heartbeats and
-/// notifications, and one that listens.
+/// A PostgreSQL database. Each connection is made when it is first needed: one for the workers'
+/// transactions, one for heartbeats and notifications, one that listens, and up to four for the
+/// calls of the program.
 final class PostgresDatabase: JobDatabase {
     let description: String
     private let target: PostgresTarget
-    private let main: PostgresLink
+    private let program: PostgresPool
+    private let worker: PostgresLink
     private let beats: PostgresLink
     private let listener: PostgresListener
     private let notifier: PostgresNotifier
@@ -17,13 +19,14 @@ final class PostgresDatabase: JobDatabase {
     init(_ url: String) async throws {
         target = try PostgresTarget(url)
         description = target.description
-        main = PostgresLink(target, label: "main")
+        program = PostgresPool(target)
+        worker = PostgresLink(target, label: "worker")
         beats = PostgresLink(target, label: "beats")
         listener = PostgresListener(target)
         notifier = PostgresNotifier(beats)
         let store = description
         try await explaining {
-            try await main.transaction("BEGIN") { session in
+            try await program.transaction("BEGIN") { session in
                 // Excludes other processes that make or migrate the tables.
                 _ = try session.query("SELECT pg_advisory_xact_lock(7236837458)")
                 try JobSchema.migrate(session, store: store)
@@ -38,39 +41,65 @@ final class PostgresDatabase: JobDatabase {
         do {
             return try await body()
         } catch let error as PostgresFailure {
-            throw JobError.unusableStore(store: description, reason: Self.reason(error))
+            throw Self.error(error, description)
         }
     }
 
-    private static func reason(_ failure: PostgresFailure) -> String {
+    private static func error(_ failure: PostgresFailure, _ store: String) -> JobError {
         switch failure.code {
         case "42501":
-            "\(failure). The tables of durable jobs belong to another role: connect as that role, or "
-                + "let it grant you the rights"
-        case "53100": "\(failure). The disk of the server is full"
-        default: failure.description
+            .unusableStore(
+                store: store,
+                reason: "\(failure). The tables of durable jobs belong to another role: connect as "
+                    + "that role, or let it grant you the rights")
+        case "53100":
+            .unusableStore(store: store, reason: "\(failure). The disk of the server is full")
+        // A lock timeout, a statement timeout, or a deadlock that did not end.
+        case "55P03", "57014", "40P01": .locked(store: store, reason: failure.description)
+        case "22P05", "22021": unstorable(failure)
+        case let code? where ["22", "23", "54"].contains(code.prefix(2)):
+            .refused(store: store, reason: failure.description)
+        default: .unusableStore(store: store, reason: failure.description)
+        }
+    }
+
+    /// Reads which character of which text the server could not convert, as in: character with byte
+    /// sequence 0xc4 0x8d in encoding "UTF8" has no equivalent in encoding "LATIN1".
+    private static func unstorable(_ failure: PostgresFailure) -> JobError {
+        let words = failure.description.split(separator: " ")
+        let bytes = words.compactMap { word in
+            word.hasPrefix("0x") ? UInt8(word.dropFirst(2), radix: 16) : nil
+        }
+        let encoding = words.last?.trimmingPrefix("\"").prefix { $0 != "\"" } ?? ""
+        return .unstorableText(
+            field: "a text", character: String(decoding: bytes, as: UTF8.self),
+            encoding: String(encoding))
+    }
+
+    func transaction<Result: Sendable>(
+        _ kind: TransactionKind, on lane: TransactionLane,
+        _ body: @escaping @Sendable (any SQLSession) throws -> Result
+    ) async throws -> Result {
+        let begin = Self.begin(kind, lane)
+        return try await explaining {
+            switch lane {
+            case .program: try await program.transaction(begin, body)
+            case .worker: try await worker.transaction(begin, body)
+            case .heartbeat: try await beats.transaction(begin, body)
+            }
         }
     }
 
     /// A worker that stops, or that loses the network, in the middle of a transaction must not keep
-    /// locks and old versions of rows for ever.
-    private static let begin = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10s'"
-    private static let beginRelaxed = "\(begin); SET LOCAL synchronous_commit = off"
-
-    func transaction<Result: Sendable>(
-        _ kind: TransactionKind, _ body: @escaping @Sendable (any SQLSession) throws -> Result
-    ) async throws -> Result {
-        try await explaining {
-            try await main.transaction(kind == .durable ? Self.begin : Self.beginRelaxed, body)
-        }
-    }
-
-    func heartbeat<Result: Sendable>(
-        _ body: @escaping @Sendable (any SQLSession) throws -> Result
-    ) async throws -> Result {
-        try await explaining {
-            try await beats.transaction(Self.beginRelaxed, body)
-        }
+    /// locks and old versions of rows for ever. Nor may an open transaction of the application stop
+    /// it for ever.
+    private static func begin(_ kind: TransactionKind, _ lane: TransactionLane) -> String {
+        let lockTimeout = lane == .program ? "10s" : "1s"
+        let begin = """
+            BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10s'; \
+            SET LOCAL lock_timeout = '\(lockTimeout)'
+            """
+        return kind == .durable ? begin : "\(begin); SET LOCAL synchronous_commit = off"
     }
 
     func watch(_ queue: String, _ changed: @escaping @Sendable () -> Void) -> any Sendable {
@@ -81,8 +110,33 @@ final class PostgresDatabase: JobDatabase {
 
     func close() async {
         listener.end()
-        await main.close()
-        await beats.close()
+        for link in program.links + [worker, beats] { await link.close() }
+    }
+}
+
+/// The connections for the calls of a program: as many as it uses at the same time, at most four.
+/// So a call that waits for the lock of another transaction does not keep the next call waiting.
+final class PostgresPool: Sendable {
+    let links: [PostgresLink]
+    /// The number of transactions that use each link, or wait for it.
+    private let uses: Locked<[Int]>
+
+    init(_ target: PostgresTarget, count: Int = 4) {
+        links = (0..<count).map { PostgresLink(target, label: "program \($0)") }
+        uses = Locked(Array(repeating: 0, count: count))
+    }
+
+    /// Runs a transaction on the first of the connections that are used least.
+    func transaction<Result: Sendable>(
+        _ begin: String, _ body: @escaping @Sendable (any SQLSession) throws -> Result
+    ) async throws -> Result {
+        let index = uses.withLock { uses in
+            let index = uses.indices.min { uses[$0] < uses[$1] } ?? 0
+            uses[index] += 1
+            return index
+        }
+        defer { uses.withLock { $0[index] -= 1 } }
+        return try await links[index].transaction(begin, body)
     }
 }
 

@@ -5,6 +5,14 @@ import DurableJobs
 import FoundationEssentials
 import Operations
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 /// One connection to a server, and the thread that uses it. Connects when it is needed, and again
 /// when the connection was lost.
 final class PostgresLink: @unchecked Sendable {
@@ -24,7 +32,8 @@ final class PostgresLink: @unchecked Sendable {
         if let connection { PQfinish(connection) }
     }
 
-    /// Runs a transaction. It is run again, up to ten times, if the server found a deadlock.
+    /// Runs a transaction. It is run again, up to ten times, if the server found a deadlock; after
+    /// a pause of random length, so that the others of the deadlock are not met again.
     func transaction<Result: Sendable>(
         _ begin: String, _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
@@ -34,6 +43,7 @@ final class PostgresLink: @unchecked Sendable {
                 do {
                     return try Self.run(begun(begin), body)
                 } catch let error as PostgresFailure where error.isTransient && attempt < 10 {
+                    usleep(UInt32.random(in: 1_000...10_000) * UInt32(attempt))
                     attempt += 1
                 }
             }

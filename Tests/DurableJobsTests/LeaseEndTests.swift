@@ -12,8 +12,46 @@ private struct AttemptNumber: Job {
     func perform(in context: JobContext) async throws -> Int { context.attempt }
 }
 
+/// Says whether its lease is lost, each time that it is asked.
+private struct LeaseQuestion: Job {
+    static let name = "lease question"
+    var board = Board.newName()
+
+    func perform(in context: JobContext) async throws -> NoOutput {
+        for round in 0..<2 {
+            Board.write("\(context.isLeaseLost)", to: board)
+            Board.signal("\(board) asked \(round)").send()
+            guard await Board.signal("\(board) ask \(round)").arrives() else { break }
+        }
+        return NoOutput()
+    }
+}
+
 @Suite(.timeLimit(.minutes(2)))
 struct LeaseEndTests {
+    /// The process was stopped, and asks before its watchdog has noticed.
+    @Test func theClockDecidesWhetherTheLeaseIsLost() async throws {
+        try await withQueue(.file) { queue async throws in
+            var options = JobWorker.Options()
+            // No heartbeat comes to the aid of the lease.
+            options.lease = .seconds(3600)
+            let job = LeaseQuestion()
+            try await withWorker(queue, [LeaseQuestion.self], options: options) {
+                worker async throws in
+                let handle = try await queue.enqueue(job)
+                #expect(await Board.signal("\(job.board) asked 0").arrives())
+                let end = worker.lease.withLock { $0.end }
+                worker.lease.withLock { $0.end = Machine.timeSinceBoot }
+                Board.signal("\(job.board) ask 0").send()
+                #expect(await Board.signal("\(job.board) asked 1").arrives())
+                worker.lease.withLock { $0.end = end }
+                Board.signal("\(job.board) ask 1").send()
+                _ = try await handle.value
+            }
+            #expect(Board.read(job.board) == ["false", "true"])
+        }
+    }
+
     /// A process that was stopped after a claim wakes after the end of its lease. Then the job may
     /// be about to begin before the watchdog has noticed.
     @Test func noJobBeginsAfterTheLease() async throws {

@@ -22,7 +22,7 @@ struct SQLiteStoreTests {
             let error = await #expect(throws: JobError.self) {
                 try await JobQueue(in: .file(path))
             }
-            #expect(error == .newerSchema(store: path, found: 99, supported: 2))
+            #expect(error == .newerSchema(store: path, found: 99, supported: JobSchema.version))
             #expect(error?.description.contains("99") == true)
         }
     }

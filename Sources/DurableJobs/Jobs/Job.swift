@@ -37,6 +37,10 @@ public protocol Job: Codable, Sendable {
     /// - Throws: any error: the job is then discarded with it, and not retried.
     static func decode(_ arguments: Data, version: Int) throws -> Self
 
+    /// The settings of all jobs of this type, such as `[.retry(3)]`; none unless declared, so that
+    /// a job is discarded at its first failure. The traits of `enqueue` come after these.
+    static var defaultTraits: [JobTrait] { get }
+
     /// Returns settings of the operation that runs the job in a worker, such as a cost or a limit.
     /// They concern this worker only. None unless declared.
     ///
@@ -47,7 +51,8 @@ public protocol Job: Codable, Sendable {
     /// Performs the work; called on a worker thread of `Operations`, as the body of an operation.
     ///
     /// - Throws: any error: the attempt has failed, and another one follows if the job has retries
-    ///   left. After a ``PermanentFailure`` no attempt follows.
+    ///   left; it has none unless ``JobTrait/retry(_:backoff:)`` says so. After a
+    ///   ``PermanentFailure`` no attempt follows.
     func perform(in context: JobContext) async throws -> Output
 }
 
@@ -59,6 +64,9 @@ extension Job {
     public static func decode(_ arguments: Data, version: Int) throws -> Self {
         try JSONDecoder().decode(Self.self, from: arguments)
     }
+
+    /// No traits.
+    public static var defaultTraits: [JobTrait] { [] }
 
     /// No traits.
     public static func traits(for job: Self) -> [OperationTrait] { [] }

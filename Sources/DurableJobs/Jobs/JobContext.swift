@@ -13,8 +13,12 @@ public struct JobContext: Sendable {
     let values: JobValues
     let attachments: AttachmentLimit
 
-    /// Whether the worker has lost its lease. The result of this run will be dropped; the operation
-    /// is cancelled, with the reason `CancellationReason.leaseLost`.
+    /// Whether the worker has lost its lease, by the clock at the time of the question. The result
+    /// of this run will be dropped; the operation is cancelled, with the reason
+    /// `CancellationReason.leaseLost`.
+    ///
+    /// Another run of the job may have begun. A job that must not overlap with it asks before each
+    /// step that counts; the lease may still end between the question and the step.
     public var isLeaseLost: Bool { record.isLeaseLost }
 
     /// Returns the result of a job on which this job depends, or of any other job.

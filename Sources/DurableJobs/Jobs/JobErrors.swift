@@ -25,6 +25,14 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
     case newerSchema(store: String, found: Int, supported: Int)
     /// The store cannot be used, for the reason given.
     case unusableStore(store: String, reason: String)
+    /// Another transaction has kept a row or a key locked for too long, such as one of the program
+    /// that stays open. Nothing was changed.
+    case locked(store: String, reason: String)
+    /// The store refuses what was to be written. Nothing was changed.
+    case refused(store: String, reason: String)
+    /// The text, of the named kind, has a character that the encoding of the database cannot hold.
+    /// Nothing was changed.
+    case unstorableText(field: String, character: String, encoding: String)
     /// A job needs a value of this type, and its worker provides none.
     case valueNotProvided(String)
     /// The store has been closed.
@@ -62,6 +70,13 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
             "\(store) has the schema \(found) of a newer version of the library, and this version "
                 + "supports \(supported): update this program"
         case .unusableStore(let store, let reason): "\(store) cannot be used: \(reason)"
+        case .locked(let store, let reason):
+            "\(store): another transaction keeps what this one needs: \(reason); end transactions "
+                + "soon"
+        case .refused(let store, let reason): "\(store) refuses a value: \(reason)"
+        case .unstorableText(let field, let character, let encoding):
+            "the database has the encoding \(encoding), which cannot hold '\(character)' in "
+                + "\(field): use another text, or a database with the encoding UTF8"
         case .valueNotProvided(let type):
             "the worker provides no value of the type \(type): add one to its options"
         case .closed: "the store has been closed"

@@ -65,7 +65,7 @@ public struct JobGraph: Sendable {
     ) -> Node<J.Output> {
         nodes.append(
             NodeRecord(name: J.name) { queue in
-                try queue.newJob(job, JobOptions(traits), after: dependencies)
+                try queue.newJob(job, JobOptions(traits, of: J.self), after: dependencies)
             })
         return Node(index: nodes.count - 1)
     }

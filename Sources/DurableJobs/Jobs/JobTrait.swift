@@ -4,6 +4,9 @@ public import Operations
 
 /// A setting of a job that is stored with it, so that it holds in every worker.
 ///
+/// A type of job may have settings of its own, ``Job/defaultTraits``. Those of `enqueue` come after
+/// them.
+///
 /// ```swift
 /// try await jobs.enqueue(Thumbnail(photo: name, size: 320), .priority(.high), .retry(3))
 /// ```
@@ -19,7 +22,8 @@ public struct JobTrait: Sendable {
         JobTrait { $0.priority = priority }
     }
 
-    /// Runs the job again if it fails, up to a given number of times.
+    /// Runs the job again if it fails, up to a given number of times. A job without this trait is
+    /// not run again: it is discarded at its first failure.
     ///
     /// The death of a worker does not count as a failure of the job. But a job whose workers have
     /// died several times in a row is discarded; see ``JobWorker/Options/deathLimit``.
@@ -69,16 +73,24 @@ public struct JobTrait: Sendable {
     /// completed job whose attachment is still in the store is joined, too; see
     /// ``JobContext/attach(_:)``.
     ///
-    /// - Parameter key: any value. Only a digest of its JSON is stored, so the key may be long.
+    /// - Parameter key: any value. Only a digest of its JSON is stored, so the key may be long. A
+    ///   `Set` is refused, and a `Dictionary` whose keys are not text or numbers: the order of
+    ///   their JSON differs from process to process.
     public static func unique(by key: some Encodable & Sendable) -> JobTrait {
-        JobTrait { $0.uniqueKey = try JobKey.digest(key) }
+        JobTrait { $0.uniqueKey = try JobKey.digest(key, for: "unique(by:)") }
     }
 
     /// Runs the jobs of the queue with the same key one at a time, in all workers together.
     ///
-    /// - Parameter key: any value. Only a digest of its JSON is stored, so the key may be long.
+    /// A worker that is paused for longer than its lease loses its jobs to another worker. When it
+    /// goes on, its run and the new one overlap until it notices. A job that must not overlap asks
+    /// ``JobContext/isLeaseLost`` before each step that counts.
+    ///
+    /// - Parameter key: any value. Only a digest of its JSON is stored, so the key may be long. A
+    ///   `Set` is refused, and a `Dictionary` whose keys are not text or numbers: the order of
+    ///   their JSON differs from process to process.
     public static func exclusive(by key: some Encodable & Sendable) -> JobTrait {
-        JobTrait { $0.exclusiveKey = try JobKey.digest(key) }
+        JobTrait { $0.exclusiveKey = try JobKey.digest(key, for: "exclusive(by:)") }
     }
 }
 
@@ -110,6 +122,11 @@ package struct JobOptions: Sendable {
 
     package init(_ traits: [JobTrait]) throws {
         for trait in traits { try trait.apply(&self) }
+    }
+
+    /// The settings of the type, and then those of one job.
+    package init<J: Job>(_ traits: [JobTrait], of type: J.Type) throws {
+        try self.init(J.defaultTraits + traits)
     }
 }
 

@@ -60,39 +60,49 @@ extension JobQueue {
         return states
     }
 
-    /// Makes a job available again that was discarded or cancelled, or that waits for its time. Its
-    /// retries count from the beginning.
+    /// Retries a job that was discarded or cancelled, or that waits for its time. Its retries count
+    /// from the beginning.
     ///
-    /// Jobs that were cancelled because of this job's failure stay cancelled.
+    /// The job becomes available, or waits for those of its dependencies that have not ended. Jobs
+    /// that were cancelled because of this job's failure stay cancelled.
     ///
     /// - Returns: false if the job is in another state, was archived, or if an unfinished job has
-    ///   the same unique key.
+    ///   the same unique key; and if a dependency has ended in another way than its condition
+    ///   demands: retry both with ``retryAll(_:)``.
     @discardableResult
     public func retry(_ id: JobID) async throws -> Bool {
         try await !retryAll([id]).isEmpty
     }
 
-    /// Makes many jobs available again, as ``retry(_:)`` does for one. Each transaction
-    /// changes 200 of them; if one fails, the jobs of earlier ones stay available.
+    /// Retries many jobs, as ``retry(_:)`` does for one, and dependencies before their dependents.
+    /// Each transaction changes 200 of them; if one fails, the changes of earlier ones stay.
     ///
-    /// - Returns: the jobs that are available now.
+    /// - Returns: the jobs that were retried.
     @discardableResult
     public func retryAll(_ ids: [JobID]) async throws -> Set<JobID> {
         var retried: Set<JobID> = []
-        for part in ids.parts(of: Self.changesOfTransaction) {
-            let available = try await store.retry(part)
-            if !available.isEmpty { signals.jobsAdded() }
-            retried.formUnion(available)
+        var rest = Set(ids).sorted()
+        while true {
+            let count = retried.count
+            for part in rest.parts(of: Self.changesOfTransaction) {
+                let part = try await store.retry(part)
+                if !part.isEmpty { signals.jobsAdded() }
+                retried.formUnion(part)
+            }
+            // A dependency may have come in a later transaction than its dependent.
+            guard rest.count > Self.changesOfTransaction, retried.count > count else {
+                return retried
+            }
+            rest.removeAll(where: retried.contains)
         }
-        return retried
     }
 
     /// The number of jobs that one transaction cancels or retries. A transaction keeps their rows
     /// locked until its end, and workers wait for them.
     private static let changesOfTransaction = 200
 
-    /// Moves jobs that ended some time ago to the archive, where only their results remain. Workers
-    /// do this themselves, as their options say.
+    /// Moves jobs of this queue that ended some time ago to the archive, where only their results
+    /// remain. The queue's workers do this themselves, as their options say.
     ///
     /// - Parameters:
     ///   - age: the time since their end.
@@ -103,7 +113,7 @@ extension JobQueue {
         endedFor age: Duration, archivingFor archiveAge: Duration? = .seconds(30 * 86_400)
     ) async throws -> Int {
         try await store.prune(
-            endedFor: age.limitedForStore, keepingFor: archiveAge?.limitedForStore)
+            in: name, endedFor: age.limitedForStore, keepingFor: archiveAge?.limitedForStore)
     }
 }
 #endif

@@ -24,7 +24,9 @@ extension JobQueue {
     public func enqueue<J: Job>(
         _ job: J, _ traits: JobTrait..., after dependencies: any JobReference...
     ) async throws -> JobHandle<J.Output> {
-        let ids = try await store([try newJob(job, JobOptions(traits), after: dependencies)])
+        let ids = try await store([
+            try newJob(job, JobOptions(traits, of: J.self), after: dependencies)
+        ])
         return JobHandle(ids[0], in: self)
     }
 
@@ -37,7 +39,7 @@ extension JobQueue {
     public func enqueue<J: Job>(
         _ jobs: [J], _ traits: JobTrait..., after dependencies: any JobReference...
     ) async throws -> [JobHandle<J.Output>] {
-        let options = try JobOptions(traits)
+        let options = try JobOptions(traits, of: J.self)
         var places = BatchPlaces()
         var handles: [JobHandle<J.Output>] = []
         for part in jobs.parts(of: Self.chunk) {
@@ -63,7 +65,7 @@ extension JobQueue {
         var places = BatchPlaces()
         var handles: [JobHandle<J.Output>] = []
         for part in jobs.parts(of: Self.chunk) {
-            let new = try part.map { try newJob($0, JobOptions(traits($0))) }
+            let new = try part.map { try newJob($0, JobOptions(traits($0), of: J.self)) }
             let ids: [JobID]
             (ids, places) = try await store.enqueue(new, in: name, at: places)
             handles += ids.map { JobHandle($0, in: self) }
@@ -94,14 +96,15 @@ extension JobQueue {
         in database: Database
     ) throws -> JobHandle<J.Output> {
         SQLiteSession.addFunctions(to: database, .system)
-        let new = try newJob(job, JobOptions(traits), after: dependencies)
+        let new = try newJob(job, JobOptions(traits, of: J.self), after: dependencies)
         return JobHandle(try enqueue(new, SQLiteSession(database)), in: self)
     }
 
-    /// Stores a job in any transaction on the store's database.
+    /// Stores a job in a transaction of the program on the store's database.
     package func enqueue(_ job: NewJob, _ session: any SQLSession) throws -> JobID {
         var places = BatchPlaces()
-        return try Enqueueing.enqueue([job], in: name, at: &places, session)[0]
+        return try Enqueueing.enqueue(
+            [job], in: name, at: &places, mayStayOpen: true, session)[0]
     }
 
     package func newJob<J: Job>(
@@ -165,7 +168,8 @@ extension JobQueue {
         each elements: S, within limit: Int = 50_000, named title: String = "",
         _ traits: JobTrait..., job: (S.Element) throws -> J
     ) async throws -> JobBatch {
-        let writer = try await BatchWriter(self, title, limit: limit, JobOptions(traits))
+        let writer = try await BatchWriter(
+            self, title, limit: limit, JobOptions(traits, of: J.self))
         for element in elements { try await writer.add(try job(element)) }
         return try await writer.end()
     }
@@ -177,7 +181,8 @@ extension JobQueue {
         each elements: S, within limit: Int = 50_000, named title: String = "",
         _ traits: JobTrait..., job: (S.Element) async throws -> J
     ) async throws -> JobBatch {
-        let writer = try await BatchWriter(self, title, limit: limit, JobOptions(traits))
+        let writer = try await BatchWriter(
+            self, title, limit: limit, JobOptions(traits, of: J.self))
         for try await element in elements { try await writer.add(try await job(element)) }
         return try await writer.end()
     }

@@ -115,13 +115,14 @@ package final class SQLiteDatabase: JobDatabase {
     // MARK: Transactions
 
     package func transaction<Result: Sendable>(
-        _ kind: TransactionKind, _ body: @escaping @Sendable (any SQLSession) throws -> Result
+        _ kind: TransactionKind, on lane: TransactionLane,
+        _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
         try await perform { [self] in
             do {
                 return try run(kind, body)
             } catch let error as DatabaseError {
-                throw JobError.unusableStore(store: description, reason: SQLiteReason.text(error))
+                throw SQLiteReason.error(error, description)
             }
         }
     }
@@ -142,12 +143,6 @@ package final class SQLiteDatabase: JobDatabase {
             guard let result else { throw JobError.closed }
             return result
         }
-    }
-
-    package func heartbeat<Result: Sendable>(
-        _ body: @escaping @Sendable (any SQLSession) throws -> Result
-    ) async throws -> Result {
-        try await transaction(.relaxed, body)
     }
 
     private func perform<Result: Sendable>(
@@ -192,6 +187,16 @@ package final class SQLiteDatabase: JobDatabase {
 
 /// Why SQLite refuses something, for people.
 enum SQLiteReason {
+    static func error(_ error: DatabaseError, _ store: String) -> JobError {
+        let reason = text(error)
+        return switch error.resultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED: .locked(store: store, reason: reason)
+        case .SQLITE_TOOBIG, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH:
+            .refused(store: store, reason: reason)
+        default: .unusableStore(store: store, reason: reason)
+        }
+    }
+
     static func text(_ error: any Error) -> String {
         guard let error = error as? DatabaseError else { return "\(error)" }
         return switch error.resultCode {

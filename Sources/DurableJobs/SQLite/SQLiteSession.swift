@@ -12,7 +12,8 @@ package struct SQLiteSession: SQLSession {
         words: [
             ("{now}", "jobs_now()"), ("{lease_now}", "jobs_lease_now()"), ("{boot}", "jobs_boot()"),
             ("{alive}", "(lease_until > jobs_lease_now() AND boot = jobs_boot())"),
-            ("{skip_locked}", ""), ("{lock}", ""), ("{bytes}", "BLOB"),
+            ("{skip_locked}", ""), ("{delete_skip_locked}", ""), ("{lock}", ""), ("{keep}", ""),
+            ("{bytes}", "BLOB"),
             ("{serial}", "INTEGER PRIMARY KEY AUTOINCREMENT"),
         ],
         numbersArguments: false)

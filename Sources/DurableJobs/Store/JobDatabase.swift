@@ -65,6 +65,18 @@ package enum TransactionKind: Sendable {
     case relaxed
 }
 
+/// Who runs a transaction. A database may have connections of their own for each, so that one does
+/// not wait for what blocks another.
+package enum TransactionLane: Sendable {
+    /// The calls of the program, and the background steps of workers.
+    case program
+    /// The ends of attempts and the claims of workers. These transactions wait for the locks of
+    /// others only for a short time, and then throw ``JobError/locked(store:reason:)``.
+    case worker
+    /// Heartbeats, which wait for no other transaction of this process.
+    case heartbeat
+}
+
 /// A database with the tables of durable jobs.
 package protocol JobDatabase: Sendable {
     /// The name of the database for people, without passwords.
@@ -75,12 +87,7 @@ package protocol JobDatabase: Sendable {
     /// - Throws: the error of the function, after a rollback; ``JobError`` if the database refuses
     ///   the transaction, or if the end of the transaction is unknown.
     func transaction<Result: Sendable>(
-        _ kind: TransactionKind, _ body: @escaping @Sendable (any SQLSession) throws -> Result
-    ) async throws -> Result
-
-    /// Runs a transaction on the connection for heartbeats, which waits for no other transaction
-    /// of this process, if the database has such a connection.
-    func heartbeat<Result: Sendable>(
+        _ kind: TransactionKind, on lane: TransactionLane,
         _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result
 
@@ -93,6 +100,15 @@ package protocol JobDatabase: Sendable {
 
     /// Closes the connections. Later transactions throw ``JobError/closed``.
     func close() async
+}
+
+extension JobDatabase {
+    /// Runs a transaction of the program.
+    package func transaction<Result: Sendable>(
+        _ kind: TransactionKind, _ body: @escaping @Sendable (any SQLSession) throws -> Result
+    ) async throws -> Result {
+        try await transaction(kind, on: .program, body)
+    }
 }
 
 /// The parts of statements that differ between databases.

@@ -6,7 +6,7 @@
 /// the ready order ascend; ageing lowers it below `base_rank`.
 package enum JobSchema {
     /// The version that this library makes, and the newest one that it can use.
-    package static let version = 2
+    package static let version = 5
 
     /// The statements that lead from the version before to each version.
     static let migrations: [[String]] = [
@@ -120,6 +120,33 @@ package enum JobSchema {
             """
             CREATE INDEX durable_job_attachment_key
                 ON durable_job_attachment (queue, unique_key, byte_count)
+            """,
+        ],
+        [
+            // The background steps of a queue's workers concern that queue.
+            "DROP INDEX durable_job_deadline",
+            """
+            CREATE INDEX durable_job_deadline ON durable_job (queue, deadline)
+                WHERE deadline IS NOT NULL AND state < 10 AND state <> 3
+            """,
+            "DROP INDEX durable_job_unpublished",
+            """
+            CREATE INDEX durable_job_unpublished ON durable_job (queue, ended_at)
+                WHERE unpublished = 1
+            """,
+            "DROP INDEX durable_job_ended",
+            "CREATE INDEX durable_job_ended ON durable_job (queue, ended_at) WHERE state >= 10",
+            "CREATE INDEX durable_job_archive_ended ON durable_job_archive (queue, ended_at)",
+        ],
+        [
+            "ALTER TABLE durable_job ADD COLUMN unchecked BIGINT NOT NULL DEFAULT 0",
+            "CREATE INDEX durable_job_unchecked ON durable_job (queue, id) WHERE unchecked = 1",
+        ],
+        [
+            "ALTER TABLE durable_job_worker ADD COLUMN is_stopping BIGINT NOT NULL DEFAULT 0",
+            """
+            CREATE INDEX durable_job_suspect ON durable_job (queue, rank, position, id)
+                WHERE state = 2 AND deaths > 0
             """,
         ],
     ]

@@ -51,14 +51,5 @@ extension JobStore {
             ).first?.integer(0) ?? 0
         }
     }
-
-    /// Removes the attachments of jobs that are not in the table of jobs any more.
-    func removeAttachmentsWithoutJob(_ session: any SQLSession) throws {
-        _ = try session.query(
-            """
-            DELETE FROM durable_job_attachment WHERE NOT EXISTS (
-                SELECT 1 FROM durable_job j WHERE j.id = durable_job_attachment.job)
-            """)
-    }
 }
 #endif

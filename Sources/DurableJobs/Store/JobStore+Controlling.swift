@@ -45,57 +45,51 @@ extension JobStore {
         return (others.first?.state(0), false, nil)
     }
 
-    /// Makes those of the jobs available again that were discarded or cancelled, or that wait for
-    /// their time, in one transaction.
+    /// Retries those of the jobs that were discarded or cancelled, or that wait for their time, in
+    /// one transaction. They wait for their dependencies, as new jobs do.
     ///
-    /// - Returns: the jobs that are available now. A job cannot run again if an unfinished job has
-    ///   its unique key.
+    /// - Returns: the jobs that were retried. A job is not retried if an unfinished job has its
+    ///   unique key, or if a dependency has ended in another way than its condition demands.
     package func retry(_ ids: [JobID]) async throws -> Set<JobID> {
-        let retried = try await database.transaction(.durable) { session in
-            var retried: [(id: JobID, queue: String, ended: (batch: Int64?, state: JobState))] = []
-            for id in ids.sorted() {
-                let rows = try session.query(
-                    """
-                    SELECT queue, state, batch FROM durable_job j
-                    WHERE id = ? AND state IN (1, 4, 11, 12)
-                        AND NOT EXISTS (
-                            SELECT 1 FROM durable_job o WHERE o.queue = j.queue
-                                AND o.unique_key = j.unique_key AND o.state < 10 AND o.id <> j.id)
-                    {lock}
-                    """, [.integer(id.rawValue)])
-                guard let row = rows.first else { continue }
-                _ = try session.query(
-                    """
-                    UPDATE durable_job SET state = 2, run_at = NULL, ended_at = NULL, error = NULL,
-                        cancel_reason = NULL, deadline = NULL, is_upstream = 0, failures = 0,
-                        deaths = 0, worker = NULL
-                    WHERE id = ?
-                    """, [.integer(id.rawValue)])
-                retried.append((id, row.text(0) ?? "", (row.optionalInteger(2), row.state(1))))
-            }
-            try BatchCounts.add(retried.map(\.ended), worker: "", sign: -1, session)
-            return retried
+        let (retried, queues) = try await database.transaction(.durable) { session in
+            var retrying = try Retrying(ids, session)
+            for id in ids.sorted() { try retrying.retry(id) }
+            try BatchCounts.add(retrying.ended, worker: "", sign: -1, session)
+            return (retrying.retried, retrying.queues)
         }
-        for queue in Set(retried.map(\.queue)) { database.announce(queue) }
-        return Set(retried.map(\.id))
+        for queue in queues { database.announce(queue) }
+        return retried
     }
 
-    /// Moves jobs that ended some time ago to the archive, or deletes them; also deletes archived
-    /// jobs that ended before another time. Some hundred jobs in each transaction.
+    /// The number of jobs that one transaction of ``prune(in:endedFor:keepingFor:)`` moves. Results
+    /// may be large, and other transactions of a SQLite file wait meanwhile.
+    package static let prunedPortion = 100
+
+    /// The archived jobs that are deleted first.
+    package static let oldestArchived = """
+        SELECT id FROM durable_job_archive WHERE queue = ? AND ended_at <= {now} - ?
+        ORDER BY ended_at LIMIT \(prunedPortion) {delete_skip_locked}
+        """
+
+    /// Moves jobs of a queue that ended some time ago to the archive, or deletes them; also deletes
+    /// archived jobs that ended before another time. Some jobs in each transaction.
     ///
     /// - Returns: the number of jobs that left the table of jobs.
     package func prune(
-        endedFor age: Duration, keepingFor archiveAge: Duration?
+        in queue: String, endedFor age: Duration, keepingFor archiveAge: Duration?
     ) async throws -> Int {
         var total = 0
         while true {
             let count = try await database.transaction(.relaxed) { session in
                 let rows = try session.query(
                     """
-                    SELECT id FROM durable_job WHERE state >= 10 AND ended_at <= {now} - ?
-                        AND unresolved = 0 AND unpublished = 0
-                    ORDER BY ended_at LIMIT 500 {skip_locked}
-                    """, [.integer(age.milliseconds)])
+                    SELECT id FROM durable_job WHERE queue = ? AND state >= 10
+                        AND ended_at <= {now} - ? AND unresolved = 0 AND unpublished = 0
+                        AND NOT EXISTS (
+                            SELECT 1 FROM durable_job_edge e
+                            WHERE e.dependency = durable_job.id AND e.resolved = 0)
+                    ORDER BY ended_at LIMIT \(Self.prunedPortion) {delete_skip_locked}
+                    """, [.text(queue), .integer(age.milliseconds)])
                 let ids: [[SQLValue]] = rows.map { $0.integer(0) }.sorted().map { [.integer($0)] }
                 if archiveAge != nil {
                     _ = try session.batch(
@@ -106,20 +100,28 @@ extension JobStore {
                             is_upstream, enqueued_at, ended_at FROM durable_job WHERE id = ?
                         """, ids)
                 }
-                _ = try session.batch("DELETE FROM durable_job WHERE id = ?", ids)
-                _ = try session.batch("DELETE FROM durable_job_edge WHERE dependent = ?", ids)
+                for (table, column) in [
+                    ("durable_job", "id"), ("durable_job_edge", "dependent"),
+                    ("durable_job_attachment", "job"),
+                ] {
+                    _ = try session.batch("DELETE FROM \(table) WHERE \(column) = ?", ids)
+                }
                 return rows.count
             }
             total += count
-            if count < 500 { break }
+            if count < Self.prunedPortion { break }
         }
-        try await database.transaction(.relaxed) { session in
-            try removeAttachmentsWithoutJob(session)
-            guard let archiveAge else { return }
-            _ = try session.query(
-                "DELETE FROM durable_job_archive WHERE ended_at <= {now} - ?",
-                [.integer(archiveAge.milliseconds)])
-        }
+        guard let archiveAge else { return total }
+        while try await database.transaction(
+            .relaxed,
+            { session in
+                let rows = try session.query(
+                    Self.oldestArchived, [.text(queue), .integer(archiveAge.milliseconds)])
+                _ = try session.batch(
+                    "DELETE FROM durable_job_archive WHERE id = ?", rows.map { [$0.values[0]] })
+                return rows.count == Self.prunedPortion
+            })
+        {}
         return total
     }
 

@@ -18,51 +18,106 @@ package enum Enqueueing {
     ///
     /// - Returns: the number of each job, or of the job with the same unique key that has not ended
     ///   or whose attachment is in the store.
+    /// - Parameter mayStayOpen: whether the transaction may stay open for long, because it is the
+    ///   program's own. Then no transaction of a worker waits for it; see "Transactions of the
+    ///   program" in Protocol.md.
     package static func enqueue(
-        _ jobs: [NewJob], in queue: String, at places: inout BatchPlaces, _ session: any SQLSession
+        _ jobs: [NewJob], in queue: String, at places: inout BatchPlaces,
+        mayStayOpen: Bool = false, _ session: any SQLSession
     ) throws -> [JobID] {
-        var ends = try endsOfDependencies(jobs, session)
         try findHeads(jobs, queue, &places, session)
         let now =
             jobs.contains { $0.options.start != nil || $0.options.deadline != nil }
             ? try session.now() : 0
-        var ids: [JobID] = []
-        ids.reserveCapacity(jobs.count)
         let attached = try jobsWithAttachments(jobs, queue, session)
+        // Positions are those of the array. The order of the statements is another one.
+        let rows = jobs.map { row($0, queue, now, &places) }
         if attached.isEmpty, jobs.allSatisfy({ $0.dependencies.isEmpty }) {
-            let rows = try session.batch(
-                insert, jobs.map { row($0, queue, now, &places, edges: []) })
-            for (job, row) in zip(jobs, rows) {
-                if let id = row.first?.integer(0) {
-                    places.stored += 1
-                    ids.append(JobID(id))
-                } else {
-                    ids.append(try joined(job, [], queue, now, &places, session).id)
-                }
-            }
-            return ids
+            let ids = try insert(Array(jobs.indices), of: jobs, rows, queue, session)
+            places.stored += Int64(ids.count { $0.isNew })
+            return ids.map(\.id)
         }
-        for job in jobs {
-            if let id = job.uniqueKey.flatMap({ attached[$0] }) {
-                ends[id] = try markDependency(id, session)
-                ids.append(id)
-                continue
-            }
-            let edges = edges(of: job, ids, ends)
-            let row = row(job, queue, now, &places, edges: edges)
-            guard let id = try session.query(insert, row).first.map({ JobID($0.integer(0)) }) else {
-                let (id, isNew) = try joined(job, edges, queue, now, &places, session)
-                // The job may end at this moment, and a later job of the array may depend on it.
-                ends[id] =
-                    isNew ? try store(edges, of: id, session) : try markDependency(id, session)
-                ids.append(id)
-                continue
-            }
-            places.stored += 1
-            ids.append(id)
-            ends[id] = try store(edges, of: id, session)
+        let ids = try storeDependents(
+            jobs, rows, attached, queue, mayStayOpen, &places, session)
+        if mayStayOpen {
+            _ = try session.batch(
+                """
+                UPDATE durable_job SET unchecked = 1 WHERE id = ? AND EXISTS (
+                    SELECT 1 FROM durable_job_edge e
+                    WHERE e.dependent = durable_job.id AND e.resolved = 0)
+                """, Set(ids).sorted().map { [.integer($0.rawValue)] })
         }
         return ids
+    }
+
+    /// Inserts rows, in the order of their unique keys: a transaction waits for others that have
+    /// inserted the same key, so all of them take keys in one order.
+    ///
+    /// - Returns: for each of the indices, the new job, or the unfinished one with the same key.
+    private static func insert(
+        _ indices: [Int], of jobs: [NewJob], _ rows: [[SQLValue]], _ queue: String,
+        _ session: any SQLSession
+    ) throws -> [(id: JobID, isNew: Bool)] {
+        let keys = jobs.map { $0.uniqueKey ?? "" }
+        let order = indices.indices.sorted {
+            (keys[indices[$0]], $0) < (keys[indices[$1]], $1)
+        }
+        let inserted = try session.batch(insert, order.map { rows[indices[$0]] })
+        var result = indices.map { _ in (id: JobID(0), isNew: false) }
+        for (place, row) in zip(order, inserted) {
+            if let id = row.first?.integer(0) {
+                result[place] = (JobID(id), true)
+            } else {
+                let index = indices[place]
+                result[place] = try joined(keys[index], rows[index], queue, session)
+            }
+        }
+        return result
+    }
+
+    /// Stores jobs of which some have dependencies: first those with unique keys, which are blocked
+    /// at first; then the locks of the dependencies, in the order of their numbers; then the rest.
+    private static func storeDependents(
+        _ jobs: [NewJob], _ rows: [[SQLValue]], _ attached: [String: JobID], _ queue: String,
+        _ mayStayOpen: Bool, _ places: inout BatchPlaces, _ session: any SQLSession
+    ) throws -> [JobID] {
+        var ids: [Int: (id: JobID, isNew: Bool)] = [:]
+        for (index, job) in jobs.enumerated() {
+            guard let id = job.uniqueKey.flatMap({ attached[$0] }) else { continue }
+            ids[index] = (id, false)
+        }
+        let withKeys = jobs.indices.filter { jobs[$0].uniqueKey != nil && ids[$0] == nil }
+        let blocked = rows.map { RowColumn.blocked($0) }
+        for (index, id) in zip(withKeys, try insert(withKeys, of: jobs, blocked, queue, session)) {
+            ids[index] = id
+        }
+        var ends = try endsOfDependencies(jobs, joined: ids, mayStayOpen, session)
+        var result: [JobID] = []
+        result.reserveCapacity(jobs.count)
+        for (index, job) in jobs.enumerated() {
+            let edges = edges(of: job, result, ends)
+            let row = RowColumn.waiting(rows[index], for: edges)
+            switch ids[index] {
+            case (let id, false)?: result.append(id)
+            case (let id, true)?:
+                places.stored += 1
+                result.append(id)
+                _ = try session.query(
+                    "UPDATE durable_job SET state = ?, pending = ?, is_wide = ? WHERE id = ?",
+                    RowColumn.changing.map { row[$0] } + [.integer(id.rawValue)])
+                ends[id] = try store(edges, of: id, marking: !mayStayOpen, session)
+            case nil:
+                guard let id = try session.query(insert, row).first?.integer(0) else {
+                    throw JobError.unusableStore(
+                        store: queue, reason: "it has not returned the number of a new job")
+                }
+                places.stored += 1
+                result.append(JobID(id))
+                ends[JobID(id)] = try store(
+                    edges, of: JobID(id), marking: !mayStayOpen, session)
+            }
+        }
+        return result
     }
 
     /// Returns the completed jobs whose attachments are in the store, by those of their unique keys
@@ -85,16 +140,6 @@ package enum Enqueueing {
         return found
     }
 
-    private static func markDependency(
-        _ id: JobID, _ session: any SQLSession
-    ) throws -> DependencyRow? {
-        try session.query(
-            """
-            UPDATE durable_job SET has_dependents = 1 WHERE id = ? RETURNING state, is_upstream
-            """, [.integer(id.rawValue)]
-        ).first.map { DependencyRow(state: $0.state(0), isUpstream: $0.flag(1)) }
-    }
-
     // MARK: Dependencies
 
     private struct Edge {
@@ -112,21 +157,32 @@ package enum Enqueueing {
         let isUpstream: Bool
     }
 
-    /// Locks the stored dependencies, in the order of their numbers, and notes in each that it has
-    /// dependents.
+    /// Locks the dependencies that were stored before, in the order of their numbers, and notes in
+    /// each that it has dependents.
+    ///
+    /// - Parameter ids: the jobs that have numbers already, by their places in the array.
     private static func endsOfDependencies(
-        _ jobs: [NewJob], _ session: any SQLSession
+        _ jobs: [NewJob], joined ids: [Int: (id: JobID, isNew: Bool)], _ mayStayOpen: Bool,
+        _ session: any SQLSession
     ) throws -> [JobID: DependencyRow] {
         var stored: Set<JobID> = []
         for job in jobs {
-            for case (.stored(let id), _) in job.dependencies { stored.insert(id) }
+            for dependency in job.dependencies {
+                switch dependency.job {
+                case .stored(let id): stored.insert(id)
+                case .new(let index):
+                    if case (let id, false)? = ids[index] { stored.insert(id) }
+                }
+            }
         }
         guard !stored.isEmpty else { return [:] }
         let ids = stored.sorted()
         let rows = try session.batch(
-            """
-            UPDATE durable_job SET has_dependents = 1 WHERE id = ? RETURNING state, is_upstream
-            """, ids.map { [.integer($0.rawValue)] })
+            mayStayOpen
+                ? "SELECT state, is_upstream FROM durable_job WHERE id = ? {keep}"
+                : """
+                UPDATE durable_job SET has_dependents = 1 WHERE id = ? RETURNING state, is_upstream
+                """, ids.map { [.integer($0.rawValue)] })
         var found: [JobID: DependencyRow] = [:]
         var unknown: [JobID] = []
         for (id, rows) in zip(ids, rows) {
@@ -170,14 +226,16 @@ package enum Enqueueing {
 
     /// Returns the end of the job, if a condition is not met.
     private static func store(
-        _ edges: [Edge], of id: JobID, _ session: any SQLSession
+        _ edges: [Edge], of id: JobID, marking isMarking: Bool, _ session: any SQLSession
     ) throws -> DependencyRow? {
         guard !edges.isEmpty else { return nil }
         let isWide = edges.count > JobLimits.narrowDependencies
-        // Jobs of the same transaction have no mark yet.
-        _ = try session.batch(
-            "UPDATE durable_job SET has_dependents = 1 WHERE id = ? AND has_dependents = 0",
-            edges.filter { $0.end == nil }.map { [.integer($0.dependency.rawValue)] })
+        if isMarking {
+            // Jobs of the same transaction have no mark yet.
+            _ = try session.batch(
+                "UPDATE durable_job SET has_dependents = 1 WHERE id = ? AND has_dependents = 0",
+                edges.filter { $0.end == nil }.map { [.integer($0.dependency.rawValue)] })
+        }
         _ = try session.batch(
             """
             INSERT INTO durable_job_edge (dependency, dependent, condition, is_wide, resolved)
@@ -202,8 +260,9 @@ package enum Enqueueing {
 
     // MARK: Rows
 
+    /// Returns the row of a job that waits for no other one.
     private static func row(
-        _ job: NewJob, _ queue: String, _ now: Int64, _ places: inout BatchPlaces, edges: [Edge]
+        _ job: NewJob, _ queue: String, _ now: Int64, _ places: inout BatchPlaces
     ) -> [SQLValue] {
         let options = job.options
         let rank = Int64(-options.priority.rawValue)
@@ -211,41 +270,53 @@ package enum Enqueueing {
         place.count += 1
         places.places[rank] = place
         let start = options.start?.milliseconds(now: now)
-        let pending = edges.count { $0.end == nil }
-        let state =
-            if pending > 0 || edges.contains(where: \.isUnmet) {
-                StateNumber.blocked
-            } else if let start, start > now { StateNumber.scheduled } else {
-                StateNumber.available
-            }
+        let isLater = start.map { $0 > now } ?? false
         return [
             .text(queue), .text(job.name), .integer(Int64(job.version)), .bytes(job.arguments),
-            .integer(state), .integer(rank), .integer(rank), .integer(place.head + place.count),
-            SQLValue(start),
+            .integer(isLater ? StateNumber.scheduled : StateNumber.available), .integer(rank),
+            .integer(rank), .integer(place.head + place.count), SQLValue(start),
             SQLValue(options.deadline?.milliseconds(now: now)),
             SQLValue(options.timeout?.milliseconds), .integer(Int64(options.retryLimit)),
             SQLValue(options.retryLimit > 0 ? BackoffText.encode(options.backoff) : nil),
-            .integer(Int64(pending)), SQLValue(edges.count > JobLimits.narrowDependencies),
-            SQLValue(job.uniqueKey),
+            .integer(0), SQLValue(false), SQLValue(job.uniqueKey),
             SQLValue(options.exclusiveKey), SQLValue(places.batch), SQLValue(job.trace),
         ]
     }
 
-    /// Returns the unfinished job with the unique key of the new one. If that job has just ended,
-    /// stores the row of the new job after all; the caller stores its edges.
+    /// The columns of a row that depend on the job's edges.
+    private enum RowColumn {
+        static let (state, pending, isWide) = (4, 13, 14)
+        static let changing = [state, pending, isWide]
+
+        static func blocked(_ row: [SQLValue]) -> [SQLValue] {
+            var row = row
+            (row[state], row[pending]) = (.integer(StateNumber.blocked), .integer(1))
+            return row
+        }
+
+        static func waiting(_ row: [SQLValue], for edges: [Edge]) -> [SQLValue] {
+            var row = row
+            let count = edges.count { $0.end == nil }
+            if count > 0 || edges.contains(where: \.isUnmet) {
+                row[state] = .integer(StateNumber.blocked)
+            }
+            row[pending] = .integer(Int64(count))
+            row[isWide] = SQLValue(edges.count > JobLimits.narrowDependencies)
+            return row
+        }
+    }
+
+    /// Returns the unfinished job with a unique key. If that job has just ended, stores the row of
+    /// the new job after all.
     private static func joined(
-        _ job: NewJob, _ edges: [Edge], _ queue: String, _ now: Int64,
-        _ places: inout BatchPlaces, _ session: any SQLSession
+        _ key: String, _ row: [SQLValue], _ queue: String, _ session: any SQLSession
     ) throws -> (id: JobID, isNew: Bool) {
-        let key = SQLValue(job.uniqueKey)
         for _ in 0..<10 {
             let rows = try session.query(
                 "SELECT id FROM durable_job WHERE queue = ? AND unique_key = ? AND state < 10",
-                [.text(queue), key])
+                [.text(queue), .text(key)])
             if let row = rows.first { return (JobID(row.integer(0)), false) }
-            let inserted = try session.query(insert, row(job, queue, now, &places, edges: edges))
-            if let row = inserted.first {
-                places.stored += 1
+            if let row = try session.query(insert, row).first {
                 return (JobID(row.integer(0)), true)
             }
         }
@@ -267,23 +338,41 @@ package enum Enqueueing {
 }
 
 extension JobStore {
+    /// Returns which text of new jobs contains a character; nil if none does.
+    private static func field(
+        with character: String, of jobs: [NewJob], in queue: String
+    ) -> String? {
+        if queue.contains(character) { return "the name '\(queue)' of the queue" }
+        for job in jobs {
+            if job.name.contains(character) { return "the name '\(job.name)' of the job" }
+            if job.trace?.contains(character) == true { return "the trace of the request" }
+        }
+        return nil
+    }
+
     /// Stores jobs; see ``Enqueueing``.
     package func enqueue(
         _ jobs: [NewJob], in queue: String, at places: BatchPlaces = BatchPlaces()
     ) async throws -> (ids: [JobID], places: BatchPlaces) {
-        let result = try await database.transaction(.durable) { session in
-            var places = places
-            places.stored = 0
-            let ids = try Enqueueing.enqueue(jobs, in: queue, at: &places, session)
-            if let batch = places.batch {
-                _ = try session.query(
-                    "UPDATE durable_job_batch SET total = total + ? WHERE id = ?",
-                    [.integer(places.stored), .integer(batch)])
+        do {
+            let result = try await database.transaction(.durable) { session in
+                var places = places
+                places.stored = 0
+                let ids = try Enqueueing.enqueue(jobs, in: queue, at: &places, session)
+                if let batch = places.batch {
+                    _ = try session.query(
+                        "UPDATE durable_job_batch SET total = total + ? WHERE id = ?",
+                        [.integer(places.stored), .integer(batch)])
+                }
+                return (ids, places)
             }
-            return (ids, places)
+            database.announce(queue)
+            return result
+        } catch JobError.unstorableText(let field, let character, let encoding) {
+            throw JobError.unstorableText(
+                field: Self.field(with: character, of: jobs, in: queue) ?? field,
+                character: character, encoding: encoding)
         }
-        database.announce(queue)
-        return result
     }
 }
 #endif

@@ -7,7 +7,7 @@ extension JobStore {
     /// repeat with the same ends.
     package func exchange(_ exchange: Exchange) async throws -> ExchangeAnswer {
         let kind: TransactionKind = exchange.ended.isEmpty ? .relaxed : .durable
-        return try await database.transaction(kind) { session in
+        return try await database.transaction(kind, on: .worker) { session in
             var answer = ExchangeAnswer()
             try commit(exchange, &answer, session)
             try markPublished(exchange.published, session)
@@ -50,7 +50,9 @@ extension JobStore {
             worker = CASE WHEN ? = 1 THEN NULL ELSE worker END,
             result = ?, outputs = ?,
             unpublished = CASE WHEN cancel_reason IS NULL THEN ? ELSE 0 END,
-            error = COALESCE(cancel_reason, ?),
+            error = CASE WHEN cancel_reason IS NULL OR ? = 12 THEN ?
+                WHEN ? = 4 THEN cancel_reason || '; its last attempt ended with: ' || ?
+                ELSE cancel_reason END,
             run_at = {now} + ?, failures = failures + ?, deaths = 0,
             ended_at = {now}
         WHERE id = ? AND \(guardingToken)
@@ -137,7 +139,8 @@ extension JobStore {
         let number = SQLValue.integer(Int64(state.rawValue))
         return [
             number, number, SQLValue(state == .available), result, outputs,
-            SQLValue(outputs != .null), error, SQLValue(wait), .integer(failures),
+            SQLValue(outputs != .null), number, error, number, error, SQLValue(wait),
+            .integer(failures),
             .integer(ended.token.job.rawValue), .integer(Int64(ended.token.attempt)),
             .text(ended.token.worker),
         ]
@@ -167,9 +170,20 @@ extension JobStore {
         let isFullLook = exchange.from == .start
         if isFullLook { try makeDueAvailable(exchange.queue, session) }
         let start = Machine.timeSinceBoot
-        let picked = try pick(exchange, session)
+        var picked: [SQLRow] = []
+        if exchange.mayClaimSuspect {
+            var suspect = exchange
+            (suspect.wanted, suspect.from) = (1, .start)
+            picked = try pick(suspect, isSuspect: true, session)
+            answer.isSuspect = !picked.isEmpty
+        }
+        if picked.isEmpty {
+            picked = try pick(exchange, isSuspect: false, session)
+            if isFullLook { answer.hasSuspects = try hasSuspects(exchange, session) }
+        }
         answer.lookTime = Machine.timeSinceBoot - start
-        answer.end = picked.last.map(Self.place) ?? (isFullLook ? nil : exchange.from)
+        let last = answer.isSuspect ? nil : picked.last
+        answer.end = last.map(Self.place) ?? (isFullLook ? nil : exchange.from)
         let free = try lockKeys(picked, exchange.queue, session)
         let rows = try session.batch(
             """
@@ -183,7 +197,7 @@ extension JobStore {
             guard let row = rows.first else { continue }
             answer.claimed.append(claimedJob(pick, row, exchange.worker))
         }
-        answer.isFull = picked.count >= exchange.wanted
+        answer.isFull = picked.count >= exchange.wanted || answer.isSuspect
         if !answer.isFull {
             answer.nextDue = try nextDue(exchange.queue, session)
         }
@@ -193,12 +207,24 @@ extension JobStore {
         ReadyPlace(rank: row.integer(1), position: row.integer(2), id: row.integer(0))
     }
 
-    private func pick(_ exchange: Exchange, _ session: any SQLSession) throws -> [SQLRow] {
+    private func hasSuspects(_ exchange: Exchange, _ session: any SQLSession) throws -> Bool {
+        guard exchange.suspectDeaths < .max else { return false }
+        return try !session.query(
+            """
+            SELECT 1 FROM durable_job
+            WHERE queue = ? AND state = 2 AND deaths > 0 AND deaths >= ? LIMIT 1
+            """, [.text(exchange.queue), .integer(Int64(exchange.suspectDeaths))]
+        ).isEmpty
+    }
+
+    private func pick(
+        _ exchange: Exchange, isSuspect: Bool, _ session: any SQLSession
+    ) throws -> [SQLRow] {
         let types = exchange.performed.map { _ in "(name = ? AND version <= ?)" }
         guard !types.isEmpty else { return [] }
         var arguments: [SQLValue] = [
             .text(exchange.queue), .integer(exchange.from.rank), .integer(exchange.from.position),
-            .integer(exchange.from.id),
+            .integer(exchange.from.id), .integer(Int64(exchange.suspectDeaths)),
         ]
         for type in exchange.performed {
             arguments += [.text(type.name), .integer(Int64(type.version))]
@@ -208,6 +234,7 @@ extension JobStore {
             """
             SELECT id, rank, position, exclusive_key FROM durable_job j
             WHERE queue = ? AND state = 2 AND (rank, position, id) > (?, ?, ?)
+                AND \(isSuspect ? "deaths > 0 AND deaths >= ?" : "deaths < ?")
                 AND (\(types.joined(separator: " OR ")))
                 AND (exclusive_key IS NULL OR NOT EXISTS (
                     SELECT 1 FROM durable_job_lock l

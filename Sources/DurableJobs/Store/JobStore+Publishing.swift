@@ -4,6 +4,9 @@
 package struct StagedOutput: Sendable, Codable, Hashable {
     package let staged: String
     package let final: String
+    /// The name of a file in the folder of staged files, which no other folder has. Nil in jobs of
+    /// older versions.
+    package var mark: String?
 }
 
 /// A completed job whose files may still have their staged names.
@@ -27,23 +30,23 @@ extension JobStore {
     /// The largest number of jobs that one call of `unpublished(for:after:)` returns.
     package static let unpublishedPage = 100
 
-    /// Returns completed jobs with staged files that were committed at least `age` ago, in the
-    /// order of their commits.
+    /// Returns completed jobs of a queue with staged files that were committed at least `age` ago,
+    /// in the order of their commits.
     ///
     /// - Parameter last: the last job of the page before; nil for the first page.
     package func unpublished(
-        for age: Duration, after last: UnpublishedJob? = nil
+        for age: Duration, in queue: String, after last: UnpublishedJob? = nil
     ) async throws -> [UnpublishedJob] {
         try await database.transaction(.relaxed) { session in
             try session.query(
                 """
                 SELECT id, outputs, ended_at FROM durable_job
-                WHERE unpublished = 1 AND \(Self.isOld)
+                WHERE queue = ? AND unpublished = 1 AND \(Self.isOld)
                     AND (ended_at > ? OR (ended_at = ? AND id > ?))
                 ORDER BY ended_at, id LIMIT \(Self.unpublishedPage)
                 """,
                 [
-                    .integer(age.milliseconds), .integer(last?.endedAt ?? -1),
+                    .text(queue), .integer(age.milliseconds), .integer(last?.endedAt ?? -1),
                     .integer(last?.endedAt ?? -1), .integer(last?.id.rawValue ?? 0),
                 ]
             ).map(UnpublishedJob.init)
@@ -72,7 +75,7 @@ extension JobStore {
     /// - Parameter jobs: the jobs with the text of ``StagedFiles``.
     /// - Returns: whether there is such a job.
     @discardableResult
-    func publish(_ jobs: [(job: JobID, outputs: String)]) async throws -> Bool {
+    package func publish(_ jobs: [(job: JobID, outputs: String)]) async throws -> Bool {
         let published = Publishing.publish(jobs)
         guard !published.isEmpty else { return false }
         try await database.transaction(.relaxed) { try markPublished(published, $0) }

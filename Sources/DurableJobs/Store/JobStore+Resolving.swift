@@ -120,6 +120,56 @@ extension JobStore {
         {}
     }
 
+    /// Completes jobs that the program has stored in transactions of its own: marks their
+    /// dependencies, and resolves the edges of those that have ended before the transaction was
+    /// committed.
+    ///
+    /// - Returns: the number of jobs.
+    @discardableResult
+    package func checkDependents(in queue: String) async throws -> Int {
+        try await database.transaction(.relaxed) { session in
+            let dependents = try session.query(
+                """
+                SELECT id FROM durable_job WHERE queue = ? AND unchecked = 1 ORDER BY id LIMIT 100
+                """, [.text(queue)]
+            ).map { $0.integer(0) }
+            guard !dependents.isEmpty else { return 0 }
+            let edges = try session.batch(
+                "SELECT dependency FROM durable_job_edge WHERE dependent = ? AND resolved = 0",
+                dependents.map { [.integer($0)] })
+            let dependencies = Set(edges.joined().map { $0.integer(0) })
+            // One statement for both, because rows are locked in the order of their numbers.
+            let unchecked = Set(dependents)
+            let all = dependencies.union(unchecked).sorted()
+            let rows = try session.batch(
+                """
+                UPDATE durable_job SET
+                    has_dependents = CASE WHEN ? = 1 THEN 1 ELSE has_dependents END,
+                    unchecked = CASE WHEN ? = 1 THEN 0 ELSE unchecked END
+                WHERE id = ? RETURNING state, is_upstream
+                """,
+                all.map {
+                    [
+                        SQLValue(dependencies.contains($0)), SQLValue(unchecked.contains($0)),
+                        .integer($0),
+                    ]
+                })
+            var ends: [(id: JobID, state: JobState, isUpstream: Bool)] = []
+            for (id, rows) in zip(all, rows) where dependencies.contains(id) {
+                let row =
+                    try rows.first
+                    ?? session.query(
+                        "SELECT state, is_upstream FROM durable_job_archive WHERE id = ?",
+                        [.integer(id)]
+                    ).first
+                guard let row, row.state(0).isEnded else { continue }
+                ends.append((JobID(id), row.state(0), row.flag(1)))
+            }
+            _ = try Resolving.resolve(ends, session)
+            return dependents.count
+        }
+    }
+
     /// Releases wide dependents whose dependencies have all ended.
     ///
     /// - Returns: whether any was released.

@@ -14,7 +14,7 @@ extension JobStore {
         _ worker: String, queue: String, host: String, process: Int, lease: Duration,
         performing types: [PerformedJob]
     ) async throws {
-        try await database.heartbeat { session in
+        try await database.transaction(.relaxed, on: .heartbeat) { session in
             _ = try session.query(
                 """
                 INSERT INTO durable_job_worker
@@ -36,13 +36,18 @@ extension JobStore {
     }
 
     /// Renews the lease of a worker, unless it has ended.
-    package func beat(_ worker: String, lease: Duration) async throws -> HeartbeatAnswer {
-        try await database.heartbeat { session in
+    ///
+    /// - Parameter isStopping: whether the worker was asked to stop. If its process is killed
+    ///   meanwhile, its jobs are not the cause.
+    package func beat(
+        _ worker: String, lease: Duration, isStopping: Bool = false
+    ) async throws -> HeartbeatAnswer {
+        try await database.transaction(.relaxed, on: .heartbeat) { session in
             let rows = try session.query(
                 """
-                UPDATE durable_job_worker SET lease_until = {lease_now} + ?
+                UPDATE durable_job_worker SET lease_until = {lease_now} + ?, is_stopping = ?
                 WHERE id = ? AND {alive} RETURNING id
-                """, [.integer(lease.milliseconds), .text(worker)])
+                """, [.integer(lease.milliseconds), SQLValue(isStopping), .text(worker)])
             let cancelled = try session.query(
                 """
                 SELECT id, cancel_reason FROM durable_job
@@ -56,7 +61,7 @@ extension JobStore {
 
     /// Ends the lease of a worker that stops.
     package func unregister(_ worker: String) async throws {
-        try await database.heartbeat { session in
+        try await database.transaction(.relaxed, on: .heartbeat) { session in
             for (table, column) in [
                 ("durable_job_worker", "id"), ("durable_job_performed", "worker"),
             ] {
@@ -65,21 +70,21 @@ extension JobStore {
         }
     }
 
-    /// Takes running jobs from workers whose lease has ended.
+    /// Takes running jobs of a queue from workers whose lease has ended.
     ///
-    /// - Parameter deathLimit: how many deaths of its workers in a row discard a job.
+    /// - Parameter deathLimit: how many deaths of its workers in a row discard a job that was the
+    ///   only one at the last death.
     /// - Returns: the number of jobs.
-    package func rescue(deathLimit: Int = 3) async throws -> Int {
+    package func rescue(in queue: String, deathLimit: Int = 3) async throws -> Int {
         let count = try await database.transaction(.relaxed) { session in
             let rows = try session.query(
                 """
-                SELECT id, worker, deaths, cancel_reason, has_dependents, batch, started_at, rank,
-                    position
-                FROM durable_job WHERE state = 3 AND worker NOT IN (
+                SELECT id, worker, deaths, cancel_reason, has_dependents, batch
+                FROM durable_job WHERE queue = ? AND state = 3 AND worker NOT IN (
                     SELECT id FROM durable_job_worker WHERE {alive})
                 ORDER BY id LIMIT 500 {skip_locked}
-                """)
-            try rescue(rows, deathLimit, session)
+                """, [.text(queue)])
+            try rescue(rows, Int64(min(max(1, deathLimit), 1_000_000)), session)
             // The rows of workers that died stay for a while: `explain` shows them.
             _ = try session.query(
                 "DELETE FROM durable_job_worker WHERE started_at < {now} - 86400000 AND NOT {alive}"
@@ -89,30 +94,54 @@ extension JobStore {
         return count
     }
 
-    /// Returns the first job of each dead worker, in the order in which they were claimed. A worker
-    /// starts its jobs in this order, and most of the later ones have not begun.
-    private func suspects(_ rows: [SQLRow]) -> Set<Int64> {
-        func place(_ row: SQLRow) -> (Int64, Int64, Int64, Int64) {
-            (row.integer(6), row.integer(7), row.integer(8), row.integer(0))
-        }
-        let workers = Dictionary(grouping: rows) { $0.text(1) ?? "" }
-        return Set(workers.values.compactMap { $0.min { place($0) < place($1) }?.integer(0) })
+    /// What the store knows about a worker whose jobs are rescued.
+    private struct DeadWorker {
+        var isStopping = false
+        /// The number of jobs that its process held.
+        var jobs: Int64 = 0
     }
 
+    private func deadWorker(_ id: String, _ session: any SQLSession) throws -> DeadWorker {
+        let row = try session.query(
+            "SELECT host, process, is_stopping FROM durable_job_worker WHERE id = ?", [.text(id)]
+        ).first
+        guard let row else {
+            let count = try session.query(
+                "SELECT COUNT(*) FROM durable_job WHERE state = 3 AND worker = ?", [.text(id)])
+            return DeadWorker(jobs: count.first?.integer(0) ?? 0)
+        }
+        // All workers of a process die with it.
+        let count = try session.query(
+            """
+            SELECT COUNT(*) FROM durable_job j JOIN durable_job_worker w ON w.id = j.worker
+            WHERE j.state = 3 AND w.host = ? AND w.process = ?
+            """, [row.values[0], row.values[1]])
+        return DeadWorker(isStopping: row.flag(2), jobs: count.first?.integer(0) ?? 0)
+    }
+
+    /// The multiple of the limit of deaths that discards a job which never ran alone, because its
+    /// process has other workers that are always busy.
+    private static let deathLimitInCompany: Int64 = 3
+
     private func rescue(
-        _ rows: [SQLRow], _ deathLimit: Int, _ session: any SQLSession
+        _ rows: [SQLRow], _ deathLimit: Int64, _ session: any SQLSession
     ) throws {
         guard !rows.isEmpty else { return }
         var updates: [[SQLValue]] = []
         var ends: [(JobID, JobState, Bool)] = []
         var counts: [(Int64?, JobState)] = []
-        let suspects = suspects(rows)
+        var workers: [String: DeadWorker] = [:]
+        for id in Set(rows.compactMap { $0.text(1) }) {
+            workers[id] = try deadWorker(id, session)
+        }
         for row in rows {
-            let deaths = row.integer(2) + (suspects.contains(row.integer(0)) ? 1 : 0)
+            let worker = workers[row.text(1) ?? ""] ?? DeadWorker()
+            let deaths = row.integer(2) + (worker.isStopping ? 0 : 1)
+            let limit = worker.jobs > 1 ? deathLimit * Self.deathLimitInCompany : deathLimit
             var (state, error) = (JobState.available, SQLValue.null)
             if let reason = row.text(3) {
                 (state, error) = (.cancelled, .text(reason))
-            } else if deaths >= deathLimit {
+            } else if deaths >= limit, !worker.isStopping {
                 state = .discarded
                 error = .text("\(deaths) workers in a row died while they ran it")
             }
@@ -136,15 +165,16 @@ extension JobStore {
         _ = try Resolving.resolve(ends, session)
     }
 
-    /// Discards jobs that have not ended by their deadline and do not run.
-    package func discardOverdue() async throws -> Int {
+    /// Discards jobs of a queue that have not ended by their deadline and do not run.
+    package func discardOverdue(in queue: String) async throws -> Int {
         try await database.transaction(.relaxed) { session in
             let rows = try session.query(
                 """
                 SELECT id, has_dependents, batch FROM durable_job
-                WHERE deadline <= {now} AND deadline IS NOT NULL AND state < 10 AND state <> 3
+                WHERE queue = ? AND deadline <= {now} AND deadline IS NOT NULL AND state < 10
+                    AND state <> 3
                 ORDER BY id LIMIT 500 {skip_locked}
-                """)
+                """, [.text(queue)])
             _ = try session.batch(
                 """
                 UPDATE durable_job SET state = 12, error = ?, ended_at = {now},

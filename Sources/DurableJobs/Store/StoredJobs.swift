@@ -126,6 +126,10 @@ package struct Exchange: Sendable {
     package var wanted = 0
     package var performed: [PerformedJob] = []
     package var from = ReadyPlace.start
+    /// The number of deaths of its workers from which on a job is a *suspect*, which runs alone.
+    package var suspectDeaths = Int.max
+    /// Whether the worker holds no job after the ends, so that it may claim a suspect.
+    package var mayClaimSuspect = false
     /// All attempts that the worker knows, after a transaction without an answer; otherwise nil.
     package var known: [JobID]?
 
@@ -147,6 +151,10 @@ package struct ExchangeAnswer: Sendable {
     package var end: ReadyPlace?
     /// How long the claim looked for jobs.
     package var lookTime = Duration.zero
+    /// Whether the claimed job is a suspect: the worker claims no other until it has ended.
+    package var isSuspect = false
+    /// Whether the queue has suspects for a worker that holds no job.
+    package var hasSuspects = false
     /// Whether the claim found as many jobs as it wanted, so that there may be more.
     package var isFull = false
     package var isLeaseLost = false

@@ -81,10 +81,47 @@ enum JobCoding {
 
 /// The stored form of unique and exclusive keys.
 enum JobKey {
-    static func digest(_ key: some Encodable) throws -> String {
+    /// - Throws: ``JobError/invalidTrait(_:)`` if the JSON of the key differs from process to
+    ///   process.
+    static func digest(_ key: some Encodable, for trait: String) throws -> String {
+        if let type = unorderedPart(of: key, depth: 0) {
+            throw JobError.invalidTrait(
+                "\(trait): a key with a \(type) differs from process to process; use a sorted array"
+            )
+        }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         return SHA256.hexadecimalDigest(of: try encoder.encode(key))
     }
+
+    /// Returns the type of a part that is encoded in the order of hash values; nil if there is
+    /// none.
+    private static func unorderedPart(of value: Any, depth: Int) -> Any.Type? {
+        if let value = value as? any HashOrdered, value.isHashOrdered { return type(of: value) }
+        // A class may refer to itself.
+        guard depth < 16 else { return nil }
+        var mirror: Mirror? = Mirror(reflecting: value)
+        while let present = mirror {
+            for child in present.children {
+                if let type = unorderedPart(of: child.value, depth: depth + 1) { return type }
+            }
+            mirror = present.superclassMirror
+        }
+        return nil
+    }
+}
+
+/// A collection that may be encoded in the order of hash values.
+private protocol HashOrdered {
+    var isHashOrdered: Bool { get }
+}
+
+extension Set: HashOrdered {
+    var isHashOrdered: Bool { count > 1 }
+}
+
+extension Dictionary: HashOrdered {
+    /// Other keys are those of a JSON object, which the encoder sorts.
+    var isHashOrdered: Bool { count > 1 && !(Key.self is any CodingKeyRepresentable.Type) }
 }
 #endif

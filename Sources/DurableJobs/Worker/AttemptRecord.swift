@@ -23,9 +23,15 @@ final class AttemptRecord: Sendable {
     /// The worker's incarnation, counted from 0.
     let generation: Int
     let files = StagedFiles()
+    private let isLeaseOver: @Sendable () -> Bool
     private let state = Locked(State())
 
-    init(_ job: ClaimedJob, generation: Int) { (self.job, self.generation) = (job, generation) }
+    /// - Parameter isLeaseOver: whether the worker's present lease has ended, by the clock.
+    init(
+        _ job: ClaimedJob, generation: Int, isLeaseOver: @escaping @Sendable () -> Bool = { false }
+    ) {
+        (self.job, self.generation, self.isLeaseOver) = (job, generation, isLeaseOver)
+    }
 
     /// When the body began, since the start of the machine.
     var begunAt: Duration? { state.withLock { $0.begunAt } }
@@ -35,8 +41,10 @@ final class AttemptRecord: Sendable {
     var attachment: Data? { state.withLock { $0.attachment } }
     var interruption: Interruption? { state.withLock { $0.interruption } }
 
+    /// Whether the attempt is over for the store, or may be. The clock decides: a process that was
+    /// stopped may ask before its watchdog notices.
     var isLeaseLost: Bool {
-        if case .leaseLost = interruption { true } else { false }
+        if case .leaseLost = interruption { true } else { isLeaseOver() }
     }
 
     func begin(at time: Duration, observedBy observer: (any JobAttemptObserver)? = nil) {

@@ -34,9 +34,10 @@ package final class JobStepper: Sendable {
     /// - Returns: the job; nil if none is due.
     package func runOne() async throws -> JobID? {
         let store = queue.store
+        try await store.checkDependents(in: queue.name)
         try await store.resolveRest()
         _ = try await store.releaseWide(in: queue.name)
-        _ = try await store.discardOverdue()
+        _ = try await store.discardOverdue(in: queue.name)
         var exchange = Exchange(worker: worker, queue: queue.name)
         exchange.wanted = 1
         exchange.performed = performed

@@ -25,7 +25,13 @@ extension JobWorker {
             if Faults.losesAnswer() { throw PermanentFailure("a test has lost the answer") }
         } catch {
             let now = Machine.timeSinceBoot
-            state.withLock { $0.exchangeFailed(exchange, group, now: now) }
+            state.withLock { state in
+                if let refusal = StoreRefusal(error) {
+                    state.exchangeRefused(exchange, group, refusal, now: now)
+                } else {
+                    state.exchangeFailed(exchange, group, now: now)
+                }
+            }
             return report(.storeFailed(JobCoding.describe(error)))
         }
         let now = Machine.timeSinceBoot
@@ -83,7 +89,9 @@ extension JobWorker {
     // MARK: Attempts
 
     private func begin(_ job: ClaimedJob, generation: Int) {
-        let record = AttemptRecord(job, generation: generation)
+        let record = AttemptRecord(job, generation: generation) { [weak self] in
+            self?.isLeaseOver ?? true
+        }
         guard let type = types[job.name] else { return reject(record, .handedBack) }
         let context = JobContext(
             id: job.token.job, attempt: job.token.attempt, queue: jobs, record: record,
@@ -97,10 +105,10 @@ extension JobWorker {
         if let deadline = job.deadline, deadline <= job.claimedAt {
             return reject(record, .discarded(error: "it had not ended by its deadline"))
         }
-        let operation = TypedOperation<Void> { [weak self, jobs] in
-            guard let self, record.mayBegin(under: lease.withLock({ $0 })) else {
-                throw LeaseEnded()
-            }
+        let operation = TypedOperation<Void> { [jobs] in
+            // A process that was stopped after a claim may start the job before its watchdog
+            // notices.
+            guard !record.isLeaseLost else { throw LeaseEnded() }
             record.begin(
                 at: Machine.timeSinceBoot,
                 observedBy: jobs.observer.withLock { $0 }?.attemptBegins(job))
@@ -174,16 +182,6 @@ extension JobWorker {
 
 /// A job did not begin, because its worker's lease had ended.
 private struct LeaseEnded: Error {}
-
-extension AttemptRecord {
-    /// Whether the lease still lasts. A process that was stopped after a claim may start the job
-    /// before its watchdog notices.
-    fileprivate func mayBegin(under lease: JobWorker.LeaseState) -> Bool {
-        guard !Faults.noWatchdog else { return true }
-        guard !isLeaseLost, let end = lease.end else { return false }
-        return Machine.timeSinceBoot < end
-    }
-}
 
 extension VerdictAnswer {
     fileprivate var isEnd: Bool {

@@ -16,20 +16,30 @@ extension JobWorker {
         watchdog.ring()
     }
 
+    /// Whether no lease lasts at this moment.
+    var isLeaseOver: Bool {
+        guard !Faults.noWatchdog else { return false }
+        guard let end = lease.withLock({ $0.end }) else { return true }
+        return Machine.timeSinceBoot >= end
+    }
+
     /// Renews the lease five times in its length.
     func sendHeartbeats() async {
         let period = options.lease / 5
+        var hasToldStop = false
         var due = Machine.timeSinceBoot + period
         while !lease.withLock({ $0.isOver }) {
             await beats.wait(atMost: max(.zero, due - Machine.timeSinceBoot))
             guard !lease.withLock({ $0.isOver }) else { return }
             let start = Machine.timeSinceBoot
-            guard start >= due else { continue }
+            let (worker, isStopping) = state.withLock { ($0.worker, $0.isStopping) }
+            guard start >= due || isStopping != hasToldStop else { continue }
             if start - due > period { report(.heartbeatLate(by: start - due)) }
             due = start + period
-            let worker = state.withLock { $0.worker }
             do {
-                let answer = try await store.beat(worker, lease: options.lease)
+                let answer = try await store.beat(
+                    worker, lease: options.lease, isStopping: isStopping)
+                hasToldStop = isStopping
                 guard answer.isAlive else {
                     await loseLease(of: worker)
                     continue

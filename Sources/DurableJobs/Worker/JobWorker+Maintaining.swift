@@ -21,13 +21,15 @@ extension JobWorker {
         while !lease.withLock({ $0.isOver }) {
             let now = Machine.timeSinceBoot
             do {
+                var addsJobs = try await store.checkDependents(in: jobs.name) > 0
                 try await store.resolveRest()
-                var addsJobs = try await store.releaseWide(in: jobs.name)
+                let isReleased = try await store.releaseWide(in: jobs.name)
+                addsJobs = addsJobs || isReleased
                 if let span = options.ageing {
                     let count = try await store.raiseOld(in: jobs.name, span: span)
                     addsJobs = addsJobs || count > 0
                 }
-                if try await store.discardOverdue() > 0 { jobs.signals.jobsEnded() }
+                if try await store.discardOverdue(in: jobs.name) > 0 { jobs.signals.jobsEnded() }
                 try await recordHead()
                 if now >= nextReading {
                     nextReading = now + .seconds(1)
@@ -35,7 +37,8 @@ extension JobWorker {
                 }
                 if now >= nextRescue {
                     nextRescue = now + rescuePeriod
-                    let count = try await store.rescue(deathLimit: options.deathLimit)
+                    let count = try await store.rescue(
+                        in: jobs.name, deathLimit: options.deathLimit)
                     if count > 0 { report(.rescued(count: count)) }
                     addsJobs = addsJobs || count > 0
                     try await publishLeftFiles(&sweep)
@@ -44,7 +47,7 @@ extension JobWorker {
                 if now >= nextPrune {
                     nextPrune = now + .seconds(60)
                     _ = try await store.prune(
-                        endedFor: options.history, keepingFor: options.archive)
+                        in: jobs.name, endedFor: options.history, keepingFor: options.archive)
                 }
             } catch {
                 report(.storeFailed(JobCoding.describe(error)))
@@ -59,7 +62,8 @@ extension JobWorker {
     private func publishLeftFiles(_ sweep: inout Sweep) async throws {
         guard !Faults.noSweep else { return }
         for _ in 0..<Sweep.pages {
-            let jobs = try await store.unpublished(for: options.lease, after: sweep.last)
+            let jobs = try await store.unpublished(
+                for: options.lease, in: self.jobs.name, after: sweep.last)
             sweep.last = jobs.count == JobStore.unpublishedPage ? jobs.last : nil
             if try await store.publish(jobs.map { ($0.id, $0.outputs) }) {
                 self.jobs.signals.jobsEnded()

@@ -23,8 +23,11 @@ public final class JobWorker: Sendable {
         /// second.
         public var lease = Duration.seconds(15)
         /// How many deaths of its workers in a row discard a job, which may be their cause; 3
-        /// unless set. A death counts for one job: the first that the worker had claimed and not
-        /// ended.
+        /// unless set.
+        ///
+        /// A death counts for all jobs that the worker had claimed. A job that lacks one death of
+        /// the limit runs alone in its worker, so that only the cause dies again. The death of a
+        /// worker that was asked to stop counts for no job.
         public var deathLimit = 3
         /// How long running jobs may go on when the worker is asked to stop; 10 s unless set. After
         /// that the worker cancels them and hands them back.
@@ -107,7 +110,8 @@ public final class JobWorker: Sendable {
             WorkerState(
                 worker: Self.newIdentifier(), limit: 2 * most, queue: jobs.name,
                 performed: table.values.map { PerformedJob(name: $0.name, version: $0.version) }
-                    .sorted { $0.name < $1.name }))
+                    .sorted { $0.name < $1.name },
+                suspectDeaths: max(1, options.deathLimit - 1)))
         lease = Locked(LeaseState())
     }
 
@@ -162,6 +166,7 @@ public final class JobWorker: Sendable {
         for running in waiting { running.interrupt(.stopping, because: .workerStops) }
         _ = TimeSource.continuous.schedule(after: gracePeriod) { [weak self] in self?.endGrace() }
         bell.ring()
+        beats.ring()
     }
 
     private func endGrace() {

@@ -23,7 +23,8 @@ final class StagedFiles: Sendable {
             atPath: staging, withIntermediateDirectories: true)
         let random = UInt64.random(in: .min ... .max)
         let staged = "\(staging)/\(job)-\(attempt)-\(String(random, radix: 16))"
-        outputs.withLock { $0.append(StagedOutput(staged: staged, final: final)) }
+        let mark = try StageMark.name(in: staging)
+        outputs.withLock { $0.append(StagedOutput(staged: staged, final: final, mark: mark)) }
         return staged
     }
 
@@ -32,11 +33,18 @@ final class StagedFiles: Sendable {
         for output in outputs.withLock({ $0 }) { try FileSync.sync(output.staged) }
     }
 
-    /// The names as JSON; nil if there are no files.
+    /// The names as JSON in ASCII, which every database can hold; nil if there are no files.
     var text: String? {
         let outputs = outputs.withLock { $0 }
         guard !outputs.isEmpty, let data = try? JSONEncoder().encode(outputs) else { return nil }
-        return String(decoding: data, as: UTF8.self)
+        return String(decoding: data, as: UTF8.self).utf16.reduce(into: "") { text, unit in
+            if unit < 0x80 {
+                text.unicodeScalars.append(UnicodeScalar(UInt8(unit)))
+            } else {
+                let digits = String(unit, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }
+        }
     }
 
     /// Deletes the files of an attempt that was not committed.
@@ -66,6 +74,47 @@ enum StagePath {
     }
 }
 
+extension StagedOutput {
+    /// Whether the staged file is of the job, and beside its final place. The store may contain
+    /// anything, and no other file is renamed.
+    fileprivate func isStaged(by job: JobID) -> Bool {
+        if Faults.direct { return true }
+        let name = staged.split(separator: "/").last.map { String($0) } ?? ""
+        return StagePath.attempt(of: name)?.job == job
+            && staged == "\(StagePath.staging(in: StagePath.folder(of: final)))/\(name)"
+    }
+}
+
+/// Tells the folder of a staged file from a folder with the same path on another machine.
+enum StageMark {
+    static let prefix = "folder-"
+    private static let known = Locked<[String: String]>([:])
+
+    /// Returns the name of a mark in a folder of staged files; makes one if there is none.
+    static func name(in staging: String) throws -> String {
+        if let name = known.withLock({ $0[staging] }), exists(name, in: staging) { return name }
+        let found = try FileManager.default.contentsOfDirectory(atPath: staging)
+            .filter { $0.hasPrefix(prefix) }.min()
+        let name = found ?? "\(prefix)\(UUID().uuidString)"
+        if found == nil {
+            // Two processes may make a mark each. Both are marks of this folder.
+            let descriptor = open("\(staging)/\(name)", O_CREAT | O_WRONLY | O_CLOEXEC, 0o644)
+            guard descriptor >= 0 else {
+                throw FileSync.Failure(
+                    description: "\(staging): \(String(cString: strerror(errno)))")
+            }
+            close(descriptor)
+            try FileSync.sync(staging)
+        }
+        known.withLock { $0[staging] = name }
+        return name
+    }
+
+    static func exists(_ name: String, in staging: String) -> Bool {
+        name.hasPrefix(prefix) && access("\(staging)/\(name)", F_OK) == 0
+    }
+}
+
 /// Gives staged files their final names.
 enum Publishing {
     /// Renames the files of committed jobs, and syncs their folders.
@@ -83,9 +132,7 @@ enum Publishing {
             var folders: Set<String> = []
             var isComplete = true
             for output in outputs {
-                if rename(output.staged, output.final) == 0
-                    || (errno == ENOENT && access(output.final, F_OK) == 0)
-                {
+                if output.isStaged(by: job), rename(output) {
                     folders.insert(StagePath.folder(of: output.final))
                 } else {
                     // This machine does not see the folder, or may not write to it.
@@ -94,9 +141,29 @@ enum Publishing {
             }
             if isComplete { renamed.append((job, folders)) }
         }
-        let folders = renamed.reduce(into: Set()) { $0.formUnion($1.folders) }
+        let folders = renamed.reduce(into: Set<String>()) { $0.formUnion($1.folders) }
         let unsynced = folders.filter { (try? FileSync.sync($0)) == nil }
         return renamed.filter { $0.folders.isDisjoint(with: unsynced) }.map(\.job)
+    }
+
+    /// Returns whether the file has its final name, because of this call or an earlier one.
+    ///
+    /// Only a rename removes the staged file of a committed attempt. So if the file is not there,
+    /// it was renamed, provided that this machine sees the folder in which the file was. A file
+    /// with the final name may be an older one, on a machine that does not.
+    private static func rename(_ output: StagedOutput) -> Bool {
+        let staging = StagePath.folder(of: output.staged)
+        #if canImport(Glibc)
+        let result = Glibc.rename(output.staged, output.final)
+        #elseif canImport(Musl)
+        let result = Musl.rename(output.staged, output.final)
+        #else
+        let result = Darwin.rename(output.staged, output.final)
+        #endif
+        guard result != 0 else { return true }
+        guard errno == ENOENT else { return false }
+        guard let mark = output.mark else { return access(output.final, F_OK) == 0 }
+        return StageMark.exists(mark, in: staging)
     }
 }
 

@@ -16,6 +16,12 @@ struct WorkerState: Sendable {
         let verdict: AttemptVerdict
         /// Whether a transaction with the end had no answer. The store may have committed the end.
         var mayBeCommitted = false
+        /// How often the store has refused the end, reported alone.
+        var refusals = 0
+
+        init(record: AttemptRecord, verdict: AttemptVerdict) {
+            (self.record, self.verdict) = (record, verdict)
+        }
     }
 
     /// What the loop of transactions does next.
@@ -40,6 +46,9 @@ struct WorkerState: Sendable {
     /// How long a look at all jobs may take without a pause before the next one.
     static let quickLook = Duration.milliseconds(3)
 
+    /// How long an end that meets the lock of another transaction is left alone.
+    static let holdTime = Duration.seconds(5)
+
     /// How often a worker that stops tries to report to a store that does not answer.
     static let lastTries = 5
 
@@ -47,12 +56,19 @@ struct WorkerState: Sendable {
     let limit: Int
     let queue: String
     let performed: [PerformedJob]
+    /// The number of deaths from which on a job runs alone.
+    let suspectDeaths: Int
 
     private(set) var worker: String
     private(set) var generation = 0
     private(set) var running: [JobID: Running] = [:]
     private(set) var isStopping = false
     private var ended: [Ended] = []
+    /// Ends that wait for the locks of other transactions, and when they are tried again.
+    private var held: [(end: Ended, until: Duration)] = []
+    /// The largest number of ends in the next group. It is halved when the store refuses a group,
+    /// until the end that is the cause is alone, and doubled after each commit.
+    private var groupLimit = WorkerState.groupLimit
     /// When ``ended`` and ``published`` must be reported, if they are not empty.
     private var reportTime = Duration.zero
     private var published: [JobID] = []
@@ -69,21 +85,31 @@ struct WorkerState: Sendable {
     private var fullLookAllowed = Duration.zero
     private var nextPoll = Duration.zero
     private var isFullLook = true
+    /// Whether the next claim waits until the worker holds no job: it holds a suspect, or is about
+    /// to claim one.
+    private var isAlone = false
+    /// Whether the last claim was one of a suspect. The next one is of other jobs, so that suspects
+    /// do not keep all others waiting.
+    private var hadSuspect = false
     /// The first place of the last full look, unless it was recorded.
     private var head: ReadyPlace?
 
-    init(worker: String, limit: Int, queue: String, performed: [PerformedJob]) {
-        (self.worker, self.limit) = (worker, limit)
+    init(
+        worker: String, limit: Int, queue: String, performed: [PerformedJob],
+        suspectDeaths: Int = .max
+    ) {
+        (self.worker, self.limit, self.suspectDeaths) = (worker, limit, suspectDeaths)
         (self.queue, self.performed) = (queue, performed)
     }
 
     /// The jobs that are claimed and not committed.
-    var outstanding: Int { running.count + ended.count }
+    var outstanding: Int { running.count + ended.count + held.count }
 
     // MARK: The next step
 
     mutating func nextStep(now: Duration) -> Step {
-        if isStopping, running.isEmpty, ended.isEmpty, published.isEmpty { return .finish }
+        if isStopping, outstanding == 0, published.isEmpty { return .finish }
+        tryHeldEnds(now: now)
         guard now >= notBefore else { return .wait(until: notBefore) }
         if now >= nextPoll { needsFullLook = true }
         let hasReports = !(ended.isEmpty && published.isEmpty)
@@ -97,7 +123,15 @@ struct WorkerState: Sendable {
         if !isStopping, !performed.isEmpty, outstanding <= limit / 2 {
             until = min(until, needsFullLook ? fullLookAllowed : nextPoll)
         }
-        return .wait(until: until)
+        return .wait(until: held.reduce(until) { min($0, $1.until) })
+    }
+
+    private mutating func tryHeldEnds(now: Duration) {
+        let due = held.filter { $0.until <= now }
+        guard !due.isEmpty else { return }
+        scheduleReport(by: now)
+        held.removeAll { $0.until <= now }
+        ended += due.map(\.end)
     }
 
     /// The number of ends that the next transaction reports, and whether it has no room for others.
@@ -105,15 +139,15 @@ struct WorkerState: Sendable {
         var bytes = 0
         for (index, end) in ended.enumerated() {
             bytes += end.verdict.attachment?.count ?? 0
-            if index == Self.groupLimit || (index > 0 && bytes > Self.groupBytes) {
+            if index == groupLimit || (index > 0 && bytes > Self.groupBytes) {
                 return (index, true)
             }
         }
-        return (ended.count, ended.count == Self.groupLimit || bytes >= Self.groupBytes)
+        return (ended.count, ended.count == groupLimit || bytes >= Self.groupBytes)
     }
 
     private func wantsJobs(now: Duration) -> Bool {
-        !isStopping && !performed.isEmpty
+        !isStopping && !performed.isEmpty && !(isAlone && outstanding > 0)
             && (expectsMore || (needsFullLook && now >= fullLookAllowed))
     }
 
@@ -128,6 +162,8 @@ struct WorkerState: Sendable {
         let free = limit - outstanding
         if free > 0, wantsJobs(now: now) {
             exchange.wanted = free
+            exchange.suspectDeaths = suspectDeaths
+            exchange.mayClaimSuspect = suspectDeaths < .max && outstanding == 0 && !hadSuspect
             exchange.performed = performed
             isFullLook = needsFullLook && now >= fullLookAllowed
             if isFullLook {
@@ -137,7 +173,8 @@ struct WorkerState: Sendable {
             exchange.from = from
         }
         if mustNameKnown {
-            exchange.known = Array(running.keys) + ended.map(\.record.job.token.job)
+            exchange.known =
+                Array(running.keys) + (ended + held.map(\.end)).map(\.record.job.token.job)
         }
         return .exchange(exchange, group)
     }
@@ -152,11 +189,16 @@ struct WorkerState: Sendable {
     ) -> [ClaimedJob] {
         guard exchange.worker == worker else { return [] }
         failuresInARow = 0
+        groupLimit = min(Self.groupLimit, groupLimit * 2)
         if exchange.known != nil { mustNameKnown = false }
         if answer.freedKey { needsFullLook = true }
         guard exchange.wanted > 0 else { return answer.claimed }
         from = answer.end ?? .start
         expectsMore = answer.isFull
+        hadSuspect = answer.isSuspect
+        // With no job in hand, the suspects are next.
+        isAlone = answer.isSuspect || (answer.hasSuspects && !answer.claimed.isEmpty)
+        if answer.isSuspect || answer.hasSuspects { (needsFullLook, expectsMore) = (true, true) }
         if isFullLook {
             head = answer.claimed.first?.place ?? head
             // A slow look, over many rows that PostgreSQL must keep, is not repeated at once.
@@ -171,9 +213,8 @@ struct WorkerState: Sendable {
     /// A transaction has ended without an answer. Its ends are reported again, after a pause.
     mutating func exchangeFailed(_ exchange: Exchange, _ group: [Ended], now: Duration) {
         guard exchange.worker == worker else { return }
-        let uncertain = group.map {
-            Ended(record: $0.record, verdict: $0.verdict, mayBeCommitted: true)
-        }
+        var uncertain = group
+        for index in uncertain.indices { uncertain[index].mayBeCommitted = true }
         ended = uncertain + ended
         published = exchange.published + published
         mustNameKnown = true
@@ -184,6 +225,39 @@ struct WorkerState: Sendable {
             (ended, published) = ([], [])
         }
         notBefore = now + min(.seconds(1), .milliseconds(10) * (1 << min(failuresInARow, 7)))
+    }
+
+    /// The store has refused a transaction, and has changed nothing. Its ends are reported again,
+    /// in smaller groups.
+    mutating func exchangeRefused(
+        _ exchange: Exchange, _ group: [Ended], _ refusal: StoreRefusal, now: Duration
+    ) {
+        guard exchange.worker == worker else { return }
+        if exchange.wanted > 0 { expectsMore = true }
+        guard group.count <= 1 else {
+            groupLimit = max(1, group.count / 2)
+            ended = group + ended
+            published = exchange.published + published
+            return
+        }
+        // The sweep finds files that are not marked as published.
+        guard var end = group.first else {
+            if exchange.published.isEmpty { notBefore = now + .seconds(1) }
+            return
+        }
+        published = exchange.published + published
+        if case .value = refusal {
+            end.refusals += 1
+            end = end.storable
+        }
+        // A worker that stops leaves the job to others.
+        guard !isGraceOver else { return }
+        if refusal == .locked || end.refusals > 2 {
+            held.append((end, now + Self.holdTime))
+        } else {
+            groupLimit = 1
+            ended.insert(end, at: 0)
+        }
     }
 
     /// Returns the head of the ready order, if it has changed since the last call.
@@ -245,7 +319,7 @@ struct WorkerState: Sendable {
         let isEarlier = scheduleReport(
             by: now + min(max(duration, limits.lowerBound), limits.upperBound))
         ended.append(Ended(record: record, verdict: verdict))
-        return isEarlier || running.isEmpty || ended.count == Self.groupLimit
+        return isEarlier || running.isEmpty || ended.count == groupLimit
             || (verdict.attachment != nil && nextGroup().isFull)
     }
 
@@ -268,14 +342,15 @@ struct WorkerState: Sendable {
     mutating func leaseLost(
         newWorker: String
     ) -> (cancel: [Running], dropped: [AttemptRecord]) {
-        let uncommitted = ended.filter { !$0.mayBeCommitted || Faults.forget }
+        let uncommitted = (ended + held.map(\.end)).filter { !$0.mayBeCommitted || Faults.forget }
         let result = (Array(running.values), uncommitted.map(\.record))
         generation += 1
         worker = newWorker
         running = [:]
-        ended = []
+        (ended, held) = ([], [])
         published = []
         (mustNameKnown, expectsMore, needsFullLook) = (false, true, true)
+        (isAlone, hadSuspect) = (false, false)
         (fullLookAllowed, nextPoll, notBefore) = (.zero, .zero, .zero)
         return result
     }
@@ -300,6 +375,64 @@ struct WorkerState: Sendable {
             ended.append(Ended(record: running.record, verdict: .handedBack))
         }
         return rest
+    }
+}
+/// Why a store has refused a transaction that another one of the same worker may pass.
+enum StoreRefusal: Sendable {
+    /// A row or a key is locked by another transaction.
+    case locked
+    /// A value cannot be stored.
+    case value
+
+    /// - Returns: nil for any other error.
+    init?(_ error: any Error) {
+        switch error as? JobError {
+        case .locked: self = .locked
+        case .refused, .unstorableText: self = .value
+        default: return nil
+        }
+    }
+}
+
+extension WorkerState.Ended {
+    /// The same end in a form that any store can hold: first with a reason in ASCII, and then
+    /// without the result.
+    fileprivate var storable: WorkerState.Ended {
+        var end = WorkerState.Ended(record: record, verdict: verdict.inASCII)
+        end.refusals = refusals
+        guard refusals > 1 else { return end }
+        let reason = "the store refuses the end of its attempt"
+        let verdict =
+            switch end.verdict {
+            case .completed: AttemptVerdict.discarded(error: "\(reason), with its result")
+            case .retry(_, let wait): AttemptVerdict.retry(error: reason, after: wait)
+            case .postponed(_, let wait): AttemptVerdict.postponed(reason: reason, for: wait)
+            case .discarded: AttemptVerdict.discarded(error: reason)
+            case .cancelled: AttemptVerdict.cancelled(reason: reason)
+            case .handedBack: AttemptVerdict.handedBack
+            }
+        end = WorkerState.Ended(record: record, verdict: verdict)
+        end.refusals = refusals
+        return end
+    }
+}
+
+extension AttemptVerdict {
+    /// The verdict with escapes in place of all characters of its reason that are not in ASCII.
+    fileprivate var inASCII: AttemptVerdict {
+        switch self {
+        case .completed, .handedBack: self
+        case .retry(let error, let wait): .retry(error: error.inASCII, after: wait)
+        case .postponed(let reason, let wait): .postponed(reason: reason.inASCII, for: wait)
+        case .discarded(let error): .discarded(error: error.inASCII)
+        case .cancelled(let reason): .cancelled(reason: reason.inASCII)
+        }
+    }
+}
+
+extension String {
+    fileprivate var inASCII: String {
+        unicodeScalars.map { $0.isASCII ? String($0) : $0.escaped(asASCII: true) }.joined()
     }
 }
 #endif

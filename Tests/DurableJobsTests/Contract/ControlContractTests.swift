@@ -50,6 +50,56 @@ struct ControlContractTests {
         }
     }
 
+    /// A job that waits for another one goes on waiting when it is retried.
+    @Test(arguments: StoreKind.allCases)
+    func aRetriedJobWaitsForItsDependencies(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let first = try await queue.enqueue(Echo(text: "first"))
+            let second = try await queue.enqueue(Join(parts: [first]), after: first)
+            try await queue.cancel(second.id)
+            #expect(try await queue.retry(second.id))
+            #expect(try await queue.info(second.id)?.state == .blocked)
+            try await withWorker(queue, [Echo.self, Join.self], width: 1) { _ async throws in
+                #expect(try await second.value == "first")
+            }
+        }
+    }
+
+    /// The dependency ends while the dependent is cancelled.
+    @Test(arguments: StoreKind.allCases)
+    func aRetriedJobCountsTheDependenciesThatHaveEnded(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let parts = try await queue.enqueue([Echo(text: "a"), Echo(text: "b")])
+            let join = try await queue.enqueue(Join(parts: parts), after: parts[0], parts[1])
+            try await queue.cancel(join.id)
+            let ghost = try await Ghost(queue)
+            #expect(try await ghost.complete(1, with: "a") == [parts[0].id])
+            #expect(try await queue.retry(join.id))
+            #expect(try await queue.info(join.id)?.state == .blocked)
+            #expect(try await ghost.complete(1, with: "b") == [parts[1].id])
+            #expect(try await queue.info(join.id)?.state == .available)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func jobsThatDependOnEachOtherAreRetriedTogether(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let first = try await queue.enqueue(Flaky(failures: 1))
+            let second = try await queue.enqueue(Echo(text: "second"), after: first)
+            let third = try await queue.enqueue(
+                Join(parts: [second]), .priority(.high), after: second)
+            let types: [any Job.Type] = [Flaky.self, Echo.self, Join.self]
+            try await withWorker(queue, types, width: 1) { _ async throws in
+                await #expect(throws: JobCancellation.self) { try await third.value }
+                // Alone, it would wait for ever for what has failed.
+                #expect(try await !queue.retry(third.id))
+                let ids = [third.id, second.id, first.id]
+                #expect(try await queue.retryAll(ids) == Set(ids))
+                #expect(try await third.value == "second")
+            }
+        }
+    }
+
     /// Of two jobs with one unique key, only one can run again.
     @Test(arguments: StoreKind.allCases)
     func oneOfTwoJobsWithOneKeyIsRetried(_ kind: StoreKind) async throws {
@@ -150,7 +200,7 @@ struct ControlContractTests {
                 #expect(!FileManager.default.fileExists(atPath: bad))
                 let staged = try FileManager.default.contentsOfDirectory(
                     atPath: "\(folder)/.stage")
-                #expect(staged.isEmpty)
+                #expect(staged.allSatisfy { $0.hasPrefix("folder-") })
             }
         }
     }
@@ -199,6 +249,92 @@ struct ControlContractTests {
         }
     }
 
+    /// Commits a job whose files are not published, because its worker dies.
+    private func commit(_ outputs: String, in queue: JobQueue) async throws -> JobID {
+        let handle = try await queue.enqueue(Echo(text: ""))
+        let ghost = try await Ghost(queue)
+        let token = try #require(try await ghost.claim().first).token
+        let text = outputs.replacing("JOB", with: "\(token.job)-\(token.attempt)-1")
+        _ = try await ghost.exchange([
+            EndedAttempt(token, .completed(result: Data("\"\"".utf8), outputs: text))
+        ])
+        return handle.id
+    }
+
+    /// The folder of the results exists on this machine with another content.
+    @Test(arguments: StoreKind.allCases)
+    func anOlderFileIsNotTakenForTheResult(_ kind: StoreKind) async throws {
+        try await withFolder { folder in
+            try await withQueue(kind) { queue async throws in
+                let staging = "\(folder)/.stage"
+                try FileManager.default.createDirectory(
+                    atPath: staging, withIntermediateDirectories: true)
+                try Data("older".utf8).write(to: URL(filePath: "\(folder)/final"))
+                let id = try await commit(
+                    """
+                    [{"staged": "\(staging)/JOB", "final": "\(folder)/final", "mark": "folder-1"}]
+                    """, in: queue)
+                let unpublished = try await queue.store.unpublished(for: .zero, in: "tests")
+                #expect(unpublished.map(\.id) == [id])
+                let jobs = unpublished.map { ($0.id, $0.outputs) }
+                #expect(try await !queue.store.publish(jobs))
+                // The folder is the right one, and another process has renamed the file.
+                try Data().write(to: URL(filePath: "\(staging)/folder-1"))
+                #expect(try await queue.store.publish(jobs))
+                #expect(try await queue.store.unpublished(for: .zero, in: "tests").isEmpty)
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func theSweepTouchesNothingButStagedFilesOfItsQueue(_ kind: StoreKind) async throws {
+        try await withFolder { folder in
+            try await withQueue(kind) { queue async throws in
+                let staging = "\(folder)/.stage"
+                try FileManager.default.createDirectory(
+                    atPath: staging, withIntermediateDirectories: true)
+                let letter = "\(folder)/letter"
+                try Data("letter".utf8).write(to: URL(filePath: letter))
+                try Data("letter".utf8).write(to: URL(filePath: "\(staging)/999-1-1"))
+                for staged in [letter, "\(staging)/999-1-1", "\(staging)/../letter"] {
+                    let outputs = #"[{"staged": "\#(staged)", "final": "\#(folder)/final"}]"#
+                    _ = try await commit(outputs, in: queue)
+                }
+                let other = try queue.queue("other")
+                #expect(try await other.store.unpublished(for: .zero, in: "other").isEmpty)
+                let mine = try await queue.store.unpublished(for: .zero, in: "tests")
+                #expect(mine.count == 3)
+                #expect(try await !queue.store.publish(mine.map { ($0.id, $0.outputs) }))
+                #expect(try String(contentsOfFile: letter, encoding: .utf8) == "letter")
+                #expect(!FileManager.default.fileExists(atPath: "\(folder)/final"))
+            }
+        }
+    }
+
+    /// The job fails for good while its cancellation is on its way.
+    @Test(arguments: StoreKind.allCases)
+    func aPendingCancellationKeepsTheError(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handles = try await queue.enqueue((0..<3).map { Echo(text: "\($0)") })
+            let ghost = try await Ghost(queue)
+            let claimed = try await ghost.claim(3)
+            try await queue.cancelAll(handles.map(\.id), because: "enough")
+            let verdicts: [AttemptVerdict] = [
+                .discarded(error: "broken"), .retry(error: "busy", after: .zero),
+                .cancelled(reason: "enough"),
+            ]
+            let answer = try await ghost.exchange(
+                zip(claimed, verdicts).map { EndedAttempt($0.token, $1) })
+            #expect(
+                answer.verdicts
+                    == [.accepted(.discarded), .accepted(.cancelled), .accepted(.cancelled)])
+            var errors: [String?] = []
+            for handle in handles { errors.append(try await queue.info(handle.id)?.error) }
+            #expect(
+                errors == ["broken", "enough; its last attempt ended with: busy", "enough"])
+        }
+    }
+
     /// The clock of the machine may be set back by hours, between the death of a worker and the
     /// sweep.
     @Test(arguments: StoreKind.allCases)
@@ -217,11 +353,12 @@ struct ControlContractTests {
             exchange.ended = [EndedAttempt(token, .completed(result: Data(), outputs: "[]"))]
             _ = try await queue.store.exchange(exchange)
             let age = Duration.seconds(15)
-            #expect(try await queue.store.unpublished(for: age).isEmpty)
+            #expect(try await queue.store.unpublished(for: age, in: "tests").isEmpty)
             try await queue.store.database.transaction(.relaxed) { session in
                 _ = try session.query("UPDATE durable_job SET ended_at = ended_at + 3600000")
             }
-            #expect(try await queue.store.unpublished(for: age).map(\.id) == [handle.id])
+            #expect(
+                try await queue.store.unpublished(for: age, in: "tests").map(\.id) == [handle.id])
             #expect(
                 try await queue.store.unpublished(for: age, among: [handle.id]).count == 1)
         }

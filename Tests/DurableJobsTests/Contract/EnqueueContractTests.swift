@@ -146,6 +146,64 @@ struct EnqueueContractTests {
         }
     }
 
+    /// The same key must have the same digest in every process.
+    @Test(arguments: StoreKind.allCases)
+    func keysInTheOrderOfHashValuesAreRefused(_ kind: StoreKind) async throws {
+        struct Key: Encodable, Sendable {
+            var tags: Set<String>
+            var counts: [UUID: Int] = [:]
+            var names: [String: Int] = ["a": 1, "b": 2]
+        }
+        try await withQueue(kind) { queue async throws in
+            let two = [UUID(): 1, UUID(): 2]
+            for trait in [
+                JobTrait.unique(by: Set(["a", "b"])), .exclusive(by: Set([1, 2])),
+                .unique(by: two), .unique(by: [Key(tags: ["a", "b"])]),
+                .exclusive(by: Key(tags: [], counts: two)),
+            ] {
+                let error = await #expect(throws: JobError.self) {
+                    try await queue.enqueue(Echo(text: ""), trait)
+                }
+                #expect(error?.description.contains("use a sorted array") == true)
+            }
+            let first = try await queue.enqueue(Echo(text: ""), .unique(by: Key(tags: ["a"])))
+            let second = try await queue.enqueue(Echo(text: ""), .unique(by: Key(tags: ["a"])))
+            #expect(first == second)
+            #expect(try await queue.counts() == [.available: 1])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func aTypeOfJobStatesItsTraitsOnce(_ kind: StoreKind) async throws {
+        struct Stubborn: Job {
+            static let name = "stubborn"
+            static var defaultTraits: [JobTrait] { [.retry(2, backoff: .none), .priority(.high)] }
+            var board = Board.newName()
+
+            func perform(in context: JobContext) async throws -> Int {
+                let count = Board.count(board)
+                if count < 3 { throw Flaky.Failure(description: "\(count)") }
+                return count
+            }
+        }
+        try await withQueue(kind) { queue async throws in
+            let one = try await queue.enqueue(Stubborn(), .priority(.low))
+            let many = try await queue.enqueue([Stubborn()])
+            let batch = try await queue.enqueue(each: 0..<1) { _ in Stubborn() }
+            var graph = JobGraph()
+            let node = graph.add(Stubborn())
+            let handles = try await queue.enqueue(graph)
+            let once = try await queue.enqueue(Stubborn(), .retry(0))
+            #expect(try await queue.info(one.id)?.priority == .low)
+            #expect(try await queue.info(many[0].id)?.priority == .high)
+            try await withWorker(queue, [Stubborn.self]) { _ async throws in
+                for handle in [one, many[0], handles[node]] { #expect(try await handle.value == 3) }
+                #expect(try await batch.finished().completed == 1)
+                await #expect(throws: JobFailure.self) { try await once.value }
+            }
+        }
+    }
+
     @Test(arguments: StoreKind.allCases)
     func traitsWithoutSenseAreRefused(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in

@@ -7,41 +7,6 @@ import Testing
 /// The transactions of the protocol, without workers: every order that matters can be written down.
 @Suite(.timeLimit(.minutes(5)))
 struct LeaseContractTests {
-    /// A worker that only exists in the store.
-    private struct Ghost {
-        let store: JobStore
-        let id = UUID().uuidString
-        let types = [PerformedJob(name: "echo", version: 1)]
-
-        init(_ queue: JobQueue, lease: Duration = .seconds(60)) async throws {
-            store = queue.store
-            try await store.register(
-                id, queue: "tests", host: "ghost", process: 1, lease: lease, performing: types)
-        }
-
-        func claim(_ count: Int = 1) async throws -> [ClaimedJob] {
-            try await exchange([], wanted: count).claimed
-        }
-
-        func exchange(
-            _ ended: [EndedAttempt], wanted: Int = 0, known: [JobID]? = nil
-        ) async throws -> ExchangeAnswer {
-            var exchange = Exchange(worker: id, queue: "tests")
-            exchange.ended = ended
-            exchange.wanted = wanted
-            exchange.performed = types
-            exchange.known = known
-            return try await store.exchange(exchange)
-        }
-
-        /// Ends the lease.
-        func die() async throws { try await store.unregister(id) }
-    }
-
-    private func result(_ text: String) -> AttemptVerdict {
-        .completed(result: Data("\"\(text)\"".utf8), outputs: nil)
-    }
-
     @Test(arguments: StoreKind.allCases)
     func aFencedWorkerCannotCommit(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
@@ -49,23 +14,23 @@ struct LeaseContractTests {
             let (slow, quick) = (try await Ghost(queue), try await Ghost(queue))
             let old = try #require(try await slow.claim().first)
             try await slow.die()
-            #expect(try await queue.store.rescue() == 1)
+            #expect(try await queue.store.rescue(in: "tests") == 1)
             let new = try #require(try await quick.claim().first)
             #expect(new.token.attempt == old.token.attempt + 1)
 
             // The slow worker cannot complete, fail or hand back the attempt of the quick one.
             for verdict in [
-                result("slow"), .retry(error: "", after: .zero), .discarded(error: ""),
+                slow.result("slow"), .retry(error: "", after: .zero), .discarded(error: ""),
                 .cancelled(reason: ""), .handedBack,
             ] {
                 let answer = try await slow.exchange([EndedAttempt(old.token, verdict)])
                 #expect(answer.verdicts == [.fenced])
                 #expect(answer.isLeaseLost)
             }
-            let answer = try await quick.exchange([EndedAttempt(new.token, result("quick"))])
+            let answer = try await quick.exchange([EndedAttempt(new.token, quick.result("quick"))])
             #expect(answer.verdicts == [.accepted(.completed)])
             #expect(try await handle.value == "quick")
-            let late = try await slow.exchange([EndedAttempt(old.token, result("slow"))])
+            let late = try await slow.exchange([EndedAttempt(old.token, slow.result("slow"))])
             #expect(late.verdicts == [.fenced])
             #expect(try await handle.value == "quick")
         }
@@ -80,7 +45,7 @@ struct LeaseContractTests {
             let ghost = try await Ghost(queue)
             let claimed = try await ghost.claim(2)
             let ended = [
-                EndedAttempt(claimed[0].token, result("once")),
+                EndedAttempt(claimed[0].token, ghost.result("once")),
                 EndedAttempt(claimed[1].token, .retry(error: "busy", after: .seconds(60))),
             ]
             #expect(claimed.map(\.token.job) == [first.id, second.id])
@@ -154,7 +119,7 @@ struct LeaseContractTests {
                 let ghost = try await Ghost(queue)
                 #expect(try await ghost.claim().count == 1)
                 try await ghost.die()
-                #expect(try await queue.store.rescue() == 1)
+                #expect(try await queue.store.rescue(in: "tests") == 1)
             }
             let info = try #require(try await queue.info(poison.id))
             #expect(info.state == .discarded)
@@ -163,20 +128,80 @@ struct LeaseContractTests {
         }
     }
 
-    /// A worker holds jobs that have not begun. They are not the cause of its death.
+    /// Nobody knows which of several jobs has killed their worker, until each has run alone.
     @Test(arguments: StoreKind.allCases)
-    func theDeathOfAWorkerCountsForItsFirstJob(_ kind: StoreKind) async throws {
+    func onlyAJobThatAlsoDiesAloneIsDiscarded(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
-            let poison = try await queue.enqueue(Echo(text: "poison"), .priority(.high))
-            let others = try await queue.enqueue((0..<5).map { Echo(text: "\($0)") })
-            for _ in 0..<3 {
+            let innocents = try await queue.enqueue((0..<5).map { Echo(text: "\($0)") })
+            let killer = try await queue.enqueue(Echo(text: "killer"), .priority(.low))
+            for _ in 0..<4 {
                 let ghost = try await Ghost(queue)
                 #expect(try await ghost.claim(6).count == 6)
                 try await ghost.die()
-                #expect(try await queue.store.rescue() == 6)
+                #expect(try await queue.store.rescue(in: "tests") == 6)
             }
-            #expect(try await queue.info(poison.id)?.state == .discarded)
-            for other in others { #expect(try await queue.info(other.id)?.state == .available) }
+            #expect(try await queue.counts() == [.available: 6])
+            let fresh = try await queue.enqueue(Echo(text: "fresh"))
+            for number in 0..<6 {
+                let ghost = try await Ghost(queue)
+                // A worker that holds another job claims no suspect.
+                let other = try await ghost.exchange([], wanted: 6, suspectDeaths: 2)
+                #expect(other.claimed.map(\.token.job) == (number == 0 ? [fresh.id] : []))
+                #expect(other.hasSuspects && !other.isSuspect)
+                let ends = other.claimed.map { EndedAttempt($0.token, ghost.result("")) }
+                let answer = try await ghost.exchange(
+                    ends, wanted: 6, suspectDeaths: 2, mayClaimSuspect: true)
+                #expect(answer.isSuspect && answer.claimed.count == 1)
+                let suspect = try #require(answer.claimed.first).token
+                if suspect.job == killer.id {
+                    try await ghost.die()
+                    #expect(try await queue.store.rescue(in: "tests") == 1)
+                } else {
+                    _ = try await ghost.exchange([EndedAttempt(suspect, ghost.result(""))])
+                }
+            }
+            for job in innocents { #expect(try await queue.info(job.id)?.state == .completed) }
+            #expect(try await queue.info(killer.id)?.state == .discarded)
+        }
+    }
+
+    /// All workers of a process die with it, and any of their jobs may be the cause.
+    @Test(arguments: StoreKind.allCases)
+    func aJobIsNotAloneBesideAnotherWorkerOfItsProcess(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let other = try queue.queue("other")
+            let job = try await queue.enqueue(Echo(text: ""))
+            try await other.enqueue(Echo(text: ""))
+            for death in 1...9 {
+                let ghost = try await Ghost(queue, process: 7)
+                let beside = try await Ghost(other, process: 7)
+                #expect(try await ghost.claim().count == 1)
+                #expect(try await beside.claim().count == 1)
+                try await ghost.loseLease()
+                try await beside.loseLease()
+                #expect(try await queue.store.rescue(in: "tests") == 1)
+                #expect(
+                    try await queue.info(job.id)?.state == (death < 9 ? .available : .discarded))
+                try await other.change("UPDATE durable_job SET state = 2 WHERE queue = 'other'")
+            }
+        }
+    }
+
+    /// A machine that is about to go asks its processes to stop, and kills those that do not end.
+    @Test(arguments: StoreKind.allCases)
+    func theDeathOfAWorkerThatStopsCountsForNoJob(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let job = try await queue.enqueue(Echo(text: ""))
+            for _ in 0..<4 {
+                let ghost = try await Ghost(queue)
+                #expect(try await ghost.claim().count == 1)
+                let beat = try await ghost.store.beat(
+                    ghost.id, lease: .seconds(60), isStopping: true)
+                #expect(beat.isAlive)
+                try await ghost.loseLease()
+                #expect(try await queue.store.rescue(in: "tests", deathLimit: 1) == 1)
+            }
+            #expect(try await queue.info(job.id)?.state == .available)
         }
     }
 

@@ -6,12 +6,16 @@ import OperationsTestSupport
 @testable import DurableJobsPostgres
 
 /// Makes an empty database, calls a function with its URL, and drops the database.
-func withDatabase<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+///
+/// - Parameter options: of `CREATE DATABASE`.
+func withDatabase<Result>(
+    _ options: String = "", _ body: (String) async throws -> Result
+) async throws -> Result {
     let name = "jobs_\(UUID().uuidString.prefix(8).lowercased())"
     let administration = PostgresLink(
         try PostgresTarget(PostgresCluster.url("postgres")), label: "administration")
     try await administration.perform {
-        try PostgresSession($0).execute("CREATE DATABASE \(name)")
+        try PostgresSession($0).execute("CREATE DATABASE \(name) \(options)")
     }
     let result: Swift.Result<Result, any Error>
     do {

@@ -176,7 +176,7 @@ struct PostgresStoreTests {
             }
             #expect(try await database.transaction(.durable, limit) == "10s")
             #expect(try await database.transaction(.relaxed, limit) == "10s")
-            #expect(try await database.heartbeat(limit) == "10s")
+            #expect(try await database.transaction(.relaxed, on: .heartbeat, limit) == "10s")
             await queue.close()
         }
     }

@@ -165,7 +165,7 @@ final class Nemesis: Sendable {
         try await Task.sleep(for: settings.lease * 2 + .seconds(1))
         let end = ContinuousClock.now + .seconds(20)
         while ContinuousClock.now < end {
-            if try await queue.store.unpublished(for: .zero).isEmpty { return }
+            if try await queue.store.unpublished(for: .zero, in: queue.name).isEmpty { return }
             try await Task.sleep(for: .milliseconds(100))
         }
     }

@@ -1,0 +1,83 @@
+#if DurableJobs
+import DurableJobs
+import FoundationEssentials
+import Operations
+
+/// A worker that only exists in the store. It performs ``Echo``, unless it is told otherwise.
+struct Ghost {
+    let store: JobStore
+    let queue: String
+    let id = UUID().uuidString
+    let types: [PerformedJob]
+
+    init(
+        _ queue: JobQueue, lease: Duration = .seconds(60), performing names: [String] = ["echo"],
+        process: Int = 1
+    ) async throws {
+        (store, self.queue) = (queue.store, queue.name)
+        types = names.map { PerformedJob(name: $0, version: 1) }
+        try await store.register(
+            id, queue: queue.name, host: "ghost", process: process, lease: lease,
+            performing: types)
+    }
+
+    func claim(_ count: Int = 1) async throws -> [ClaimedJob] {
+        try await exchange([], wanted: count).claimed
+    }
+
+    func exchange(
+        _ ended: [EndedAttempt], wanted: Int = 0, known: [JobID]? = nil,
+        suspectDeaths: Int = .max, mayClaimSuspect: Bool = false
+    ) async throws -> ExchangeAnswer {
+        var exchange = Exchange(worker: id, queue: queue)
+        exchange.ended = ended
+        exchange.wanted = wanted
+        exchange.performed = types
+        exchange.known = known
+        exchange.suspectDeaths = suspectDeaths
+        exchange.mayClaimSuspect = mayClaimSuspect
+        return try await store.exchange(exchange)
+    }
+
+    /// Claims a number of jobs, and commits them with the text as their result.
+    @discardableResult
+    func complete(_ count: Int, with text: String = "") async throws -> [JobID] {
+        let claimed = try await claim(count)
+        _ = try await exchange(claimed.map { EndedAttempt($0.token, result(text)) })
+        return claimed.map(\.token.job)
+    }
+
+    func result(_ text: String) -> AttemptVerdict {
+        .completed(result: Data("\"\(text)\"".utf8), outputs: nil)
+    }
+
+    func result(attachment: Data) -> AttemptVerdict {
+        .completed(result: Data("\(attachment.count)".utf8), outputs: nil, attachment: attachment)
+    }
+
+    /// Lets the lease end, as if no heartbeat had come. The worker's row stays.
+    func loseLease() async throws {
+        try await store.database.transaction(.durable) { [id] in
+            _ = try $0.query(
+                "UPDATE durable_job_worker SET lease_until = 0 WHERE id = ?", [.text(id)])
+        }
+    }
+
+    /// Ends the lease, and deletes the worker's row.
+    func die() async throws { try await store.unregister(id) }
+}
+
+extension JobQueue {
+    /// Changes rows of the tables as a test needs them.
+    func change(_ sql: String, _ arguments: SQLValue...) async throws {
+        try await store.database.transaction(.durable) { _ = try $0.query(sql, arguments) }
+    }
+
+    /// The number of rows of a table.
+    func rowCount(_ table: String) async throws -> Int {
+        try await store.database.transaction(.relaxed) {
+            Int(try $0.query("SELECT COUNT(*) FROM \(table)").first?.integer(0) ?? 0)
+        }
+    }
+}
+#endif

@@ -1,0 +1,174 @@
+#if DurableJobsPostgres
+import CLibPQ
+import DurableJobs
+import FoundationEssentials
+import Operations
+import Testing
+
+@testable import DurableJobsPostgres
+
+/// Transactions of the application that stay open, and texts that the database cannot hold.
+@Suite(.timeLimit(.minutes(5)))
+struct PostgresLockTests {
+    /// A connection of the application, with an open transaction.
+    private struct Application {
+        // Used by one task at a time.
+        nonisolated(unsafe) let connection: OpaquePointer
+
+        func execute(_ sql: String) throws { try PostgresSession(connection).execute(sql) }
+    }
+
+    /// Opens a queue and a transaction of the application.
+    private func withApplication(
+        _ body: (JobQueue, Application) async throws -> Void
+    ) async throws {
+        try await withDatabase { url in
+            let queue = try await JobQueue("tests", in: .postgres(url))
+            let application = Application(connection: try PostgresTarget(url).connect())
+            defer { PQfinish(application.connection) }
+            try application.execute("BEGIN")
+            try await body(queue, application)
+            await queue.close()
+        }
+    }
+
+    @Test func aDependentInAnOpenTransactionStopsNobody() async throws {
+        try await withApplication { queue, application in
+            let first = try await queue.enqueue(Echo(text: "first"))
+            let failing = try await queue.enqueue(Flaky(failures: 1))
+            let connection = application.connection
+            let after = try queue.enqueue(Echo(text: "after"), after: first, in: connection)
+            let onFailure = try queue.enqueue(
+                Echo(text: "x"), after: failing.on(.failure), in: connection)
+            let onSuccess = try queue.enqueue(Echo(text: "y"), after: failing, in: connection)
+            try await withWorker(queue, [Echo.self, Flaky.self]) { _ async throws in
+                #expect(try await first.value == "first")
+                await #expect(throws: JobFailure.self) { try await failing.value }
+                #expect(try await queue.info(after.id) == nil)
+                // Nobody may delete what the open transaction depends on.
+                let now = try await queue.store.now()
+                while try await queue.store.now() <= now { await Task.yield() }
+                #expect(try await queue.prune(endedFor: .zero, archivingFor: nil) == 0)
+                try application.execute("COMMIT")
+                #expect(try await after.value == "after")
+                #expect(try await onFailure.value == "x")
+                await #expect(throws: JobCancellation.self) { try await onSuccess.value }
+            }
+        }
+    }
+
+    @Test func anOpenUniqueKeyStopsNeitherWorkersNorOtherCalls() async throws {
+        try await withApplication { queue, application in
+            let open = try queue.enqueue(
+                Echo(text: "open"), .unique(by: "key"), in: application.connection)
+            try await withWorker(queue, [Echo.self]) { _ async throws in
+                let waiting = Task {
+                    try await queue.enqueue(Echo(text: "waiting"), .unique(by: "key"))
+                }
+                // The call waits for the key.
+                while try await queue.store.database.transaction(
+                    .relaxed,
+                    { session in
+                        try session.query(
+                            """
+                            SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
+                                AND wait_event_type = 'Lock'
+                            """
+                        ).isEmpty
+                    })
+                {}
+                let other = try await queue.enqueue(Echo(text: "other"))
+                #expect(try await other.value == "other")
+                #expect(try await queue.info(other.id)?.state == .completed)
+                try application.execute("COMMIT")
+                #expect(try await waiting.value == open)
+                #expect(try await open.value == "open")
+            }
+        }
+    }
+
+    /// The application locks the row of one job of a group.
+    @Test func aLockedRowHoldsNoOtherEndBack() async throws {
+        try await withApplication { queue, application in
+            let jobs = (0..<20).map { _ in Wait() }
+            let handles = try await queue.enqueue(jobs)
+            try await withWorker(queue, [Wait.self, Echo.self], width: 20) { _ async throws in
+                for job in jobs { #expect(await job.hasStarted) }
+                let locked = handles[7].id
+                _ = try PostgresSession(application.connection).query(
+                    "SELECT 1 FROM durable_job WHERE id = ? FOR UPDATE",
+                    [.integer(locked.rawValue)])
+                for job in jobs { job.goOn() }
+                for handle in handles where handle.id != locked { _ = try await handle.value }
+                _ = try await queue.enqueue(Echo(text: "later")).value
+                #expect(try await queue.info(locked)?.state == .running)
+                try application.execute("ROLLBACK")
+                #expect(try await handles[7].value == 1)
+            }
+        }
+    }
+
+    // MARK: Encodings
+
+    private let latin1 = "ENCODING LATIN1 LOCALE 'C' TEMPLATE template0"
+
+    @Test func aReasonThatCannotBeStoredEndsItsJobAllTheSame() async throws {
+        struct Emoji: Job {
+            static let name = "emoji"
+            var text: String
+
+            func perform(in context: JobContext) async throws -> String {
+                if text.isEmpty { throw PermanentFailure("it fails with 😀") }
+                return text
+            }
+        }
+        try await withDatabase(latin1) { url in
+            let queue = try await JobQueue("tests", in: .postgres(url))
+            let handles = try await queue.enqueue((0..<51).map { Emoji(text: $0 == 25 ? "" : "😀") })
+            try await withWorker(queue, [Emoji.self], width: 30) { _ async throws in
+                for (index, handle) in handles.enumerated() where index != 25 {
+                    #expect(try await handle.value == "😀")
+                }
+                let error = await #expect(throws: JobFailure.self) { try await handles[25].value }
+                #expect(error?.reason == #"it fails with \u{0001F600}"#)
+            }
+            await queue.close()
+        }
+    }
+
+    @Test func aNameThatCannotBeStoredIsRefused() async throws {
+        struct Named: Job {
+            static let name = "čaj"
+
+            func perform(in context: JobContext) async throws -> NoOutput { NoOutput() }
+        }
+        try await withDatabase(latin1) { url in
+            let queue = try await JobQueue("tests", in: .postgres(url))
+            let error = await #expect(throws: JobError.self) { try await queue.enqueue(Named()) }
+            #expect(
+                error
+                    == .unstorableText(
+                        field: "the name 'čaj' of the job", character: "č", encoding: "LATIN1"))
+            #expect(try await queue.counts().isEmpty)
+            let other = try queue.queue("😀")
+            await #expect(throws: JobError.self) { try await other.enqueue(Echo(text: "")) }
+            await queue.close()
+        }
+    }
+
+    @Test func filesWithAnyNameArePublished() async throws {
+        try await withFolder { folder in
+            try await withDatabase(latin1) { url in
+                let queue = try await JobQueue("tests", in: .postgres(url))
+                let path = "\(folder)/čaj 😀"
+                let handle = try await queue.enqueue(WriteFile(path: path, text: "tea"))
+                try await withWorker(queue, [WriteFile.self]) { _ async throws in
+                    #expect(try await handle.value == path)
+                }
+                #expect(try String(contentsOfFile: path, encoding: .utf8) == "tea")
+                await queue.close()
+            }
+        }
+    }
+}
+#endif
