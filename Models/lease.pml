@@ -169,12 +169,26 @@ proctype Sweeper() {
 #endif
 }
 
+/* A machine on which the path of the folder leads elsewhere, to an older file of the final name. */
+proctype Stranger() {
+    isOver;
+#ifdef BREAK_NAME               /* takes a file with the final name for the published one */
+    atomic {
+        if
+        :: state == completed && !published -> published = true
+        :: else
+        fi
+    }
+#endif
+}
+
 init {
     atomic {
         run Worker(1);
         run Worker(2);
         run Rescuer();
-        run Sweeper()
+        run Sweeper();
+        run Stranger()
     }
     (_nr_pr == 1);
     assert(isOver && commits <= 1);

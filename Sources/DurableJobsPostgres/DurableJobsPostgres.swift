@@ -22,6 +22,8 @@ extension JobStorage {
         *, unavailable,
         message: "enable the package's trait: .package(url: …, traits: [\"DurableJobsPostgres\"])"
     )
-    public static func postgres(_ url: String) -> JobStorage { .file(url) }
+    public static func postgres(_ url: String, schema: String? = nil) -> JobStorage {
+        .file(url)
+    }
 }
 #endif

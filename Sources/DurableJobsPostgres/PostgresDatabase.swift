@@ -15,8 +15,13 @@ final class PostgresDatabase: JobDatabase {
     private let beats: PostgresLink
     private let listener: PostgresListener
     private let notifier: PostgresNotifier
+    /// The statements with the names of the schema that has the tables: neither the role nor the
+    /// transaction of a caller decides.
+    let translations: TranslationCache
 
-    init(_ url: String) async throws {
+    /// - Parameter schema: where the tables are, or are made; nil for the first schema of the
+    ///   search path that has them, or else the first one.
+    init(_ url: String, schema: String? = nil) async throws {
         target = try PostgresTarget(url)
         description = target.description
         program = PostgresPool(target)
@@ -24,24 +29,45 @@ final class PostgresDatabase: JobDatabase {
         beats = PostgresLink(target, label: "beats")
         listener = PostgresListener(target)
         notifier = PostgresNotifier(beats)
-        let store = description
-        try await explaining {
+        let (store, program) = (description, program)
+        let found = try await Self.explaining(store) {
             try await program.transaction("BEGIN") { session in
                 // Excludes other processes that make or migrate the tables.
                 _ = try session.query("SELECT pg_advisory_xact_lock(7236837458)")
+                if let schema { try Self.use(schema, session) }
                 try JobSchema.migrate(session, store: store)
+                return try session.query(
+                    """
+                    SELECT n.nspname::TEXT FROM pg_class c JOIN pg_namespace n
+                        ON n.oid = c.relnamespace
+                    WHERE c.oid = to_regclass('durable_job_schema')
+                    """
+                ).first?.text(0)
             }
         }
+        translations = TranslationCache(PostgresSession.dialect(schema: found))
+    }
+
+    /// Lets the rest of a transaction find and make tables in a schema, which is made if it does
+    /// not exist.
+    private static func use(_ schema: String, _ session: any SQLSession) throws {
+        let name = PostgresSession.quoted(schema)
+        if try session.query(
+            "SELECT 1 FROM pg_namespace WHERE nspname = ?", [.text(schema)]
+        ).isEmpty {
+            _ = try session.query("CREATE SCHEMA \(name)")
+        }
+        _ = try session.query("SET LOCAL search_path TO \(name)")
     }
 
     /// Calls a function, and describes its failures for people.
-    private func explaining<Result>(
-        _ body: () async throws -> Result
+    private static func explaining<Result>(
+        _ store: String, _ body: () async throws -> Result
     ) async throws -> Result {
         do {
             return try await body()
         } catch let error as PostgresFailure {
-            throw Self.error(error, description)
+            throw Self.error(error, store)
         }
     }
 
@@ -81,11 +107,11 @@ final class PostgresDatabase: JobDatabase {
         _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
         let begin = Self.begin(kind, lane)
-        return try await explaining {
+        return try await Self.explaining(description) {
             switch lane {
-            case .program: try await program.transaction(begin, body)
-            case .worker: try await worker.transaction(begin, body)
-            case .heartbeat: try await beats.transaction(begin, body)
+            case .program: try await program.transaction(begin, translations, body)
+            case .worker: try await worker.transaction(begin, translations, body)
+            case .heartbeat: try await beats.transaction(begin, translations, body)
             }
         }
     }
@@ -95,11 +121,19 @@ final class PostgresDatabase: JobDatabase {
     /// it for ever.
     private static func begin(_ kind: TransactionKind, _ lane: TransactionLane) -> String {
         let lockTimeout = lane == .program ? "10s" : "1s"
-        let begin = """
-            BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10s'; \
+        let limits = """
+            SET LOCAL idle_in_transaction_session_timeout = '10s'; \
             SET LOCAL lock_timeout = '\(lockTimeout)'
             """
-        return kind == .durable ? begin : "\(begin); SET LOCAL synchronous_commit = off"
+        guard kind == .durable else {
+            return "BEGIN; SET LOCAL synchronous_commit = off; \(limits)"
+        }
+        // The role or the database may have switched it off. All other values wait for the disk of
+        // this server at least.
+        return """
+            BEGIN; SELECT set_config('synchronous_commit', 'on', true) \
+            WHERE current_setting('synchronous_commit') = 'off'; \(limits)
+            """
     }
 
     func watch(_ queue: String, _ changed: @escaping @Sendable () -> Void) -> any Sendable {
@@ -128,7 +162,8 @@ final class PostgresPool: Sendable {
 
     /// Runs a transaction on the first of the connections that are used least.
     func transaction<Result: Sendable>(
-        _ begin: String, _ body: @escaping @Sendable (any SQLSession) throws -> Result
+        _ begin: String, _ translations: TranslationCache = PostgresSession.unqualified,
+        _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
         let index = uses.withLock { uses in
             let index = uses.indices.min { uses[$0] < uses[$1] } ?? 0
@@ -136,7 +171,7 @@ final class PostgresPool: Sendable {
             return index
         }
         defer { uses.withLock { $0[index] -= 1 } }
-        return try await links[index].transaction(begin, body)
+        return try await links[index].transaction(begin, translations, body)
     }
 }
 

@@ -35,13 +35,14 @@ final class PostgresLink: @unchecked Sendable {
     /// Runs a transaction. It is run again, up to ten times, if the server found a deadlock; after
     /// a pause of random length, so that the others of the deadlock are not met again.
     func transaction<Result: Sendable>(
-        _ begin: String, _ body: @escaping @Sendable (any SQLSession) throws -> Result
+        _ begin: String, _ translations: TranslationCache = PostgresSession.unqualified,
+        _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
         try await perform { [self] _ in
             var attempt = 1
             while true {
                 do {
-                    return try Self.run(begun(begin), body)
+                    return try Self.run(begun(begin, translations), body)
                 } catch let error as PostgresFailure where error.isTransient && attempt < 10 {
                     usleep(UInt32.random(in: 1_000...10_000) * UInt32(attempt))
                     attempt += 1
@@ -51,13 +52,15 @@ final class PostgresLink: @unchecked Sendable {
     }
 
     /// Begins a transaction; connects again if the connection turns out to be lost.
-    private func begun(_ begin: String) throws -> PostgresSession {
+    private func begun(
+        _ begin: String, _ translations: TranslationCache
+    ) throws -> PostgresSession {
         do {
-            let session = PostgresSession(try connected())
+            let session = PostgresSession(try connected(), translations)
             try session.execute(begin)
             return session
         } catch is PostgresFailure {
-            let session = PostgresSession(try connected())
+            let session = PostgresSession(try connected(), translations)
             try session.execute(begin)
             return session
         }

@@ -17,7 +17,8 @@ struct SQLiteStoreTests {
             await (try JobQueue(in: .file(path))).close()
             let database = try DatabaseQueue(path: path)
             try await database.write {
-                try $0.execute(sql: "UPDATE durable_job_schema SET version = 99")
+                try $0.execute(
+                    sql: "UPDATE durable_job_schema SET version = 99, compatible = 99")
             }
             let error = await #expect(throws: JobError.self) {
                 try await JobQueue(in: .file(path))

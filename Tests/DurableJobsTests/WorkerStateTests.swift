@@ -271,5 +271,99 @@ struct WorkerStateTests {
             return
         }
     }
+
+    // MARK: Refused transactions
+
+    /// Performs the next transaction. The store refuses it if it has the end of a job.
+    ///
+    /// - Returns: the jobs whose ends were reported; nil if there is no transaction.
+    private static func report(
+        _ state: inout WorkerState, refusing job: Int64, _ refusal: StoreRefusal, now: Duration
+    ) -> (jobs: [Int64], verdicts: [AttemptVerdict], isRefused: Bool)? {
+        guard case .exchange(let exchange, let group) = state.nextStep(now: now) else { return nil }
+        let jobs = group.map { $0.record.job.token.job.rawValue }
+        let isRefused = jobs.contains(job)
+        if isRefused {
+            state.exchangeRefused(exchange, group, refusal, now: now)
+        } else {
+            _ = state.exchanged(exchange, ExchangeAnswer(), now: now)
+        }
+        return (jobs, group.map(\.verdict), isRefused)
+    }
+
+    @Test func aRefusedGroupIsSplitUntilTheCauseIsAlone() {
+        var state = Self.state(limit: 16)
+        let records = Self.begin(&state, 16, isFull: false)
+        for record in records { _ = state.operationEnded(record, Self.done, now: .seconds(1)) }
+        var committed: Set<Int64> = []
+        var refused: [[Int64]] = []
+        while let step = Self.report(&state, refusing: 5, .locked, now: .seconds(2)) {
+            if step.isRefused { refused.append(step.jobs) } else { committed.formUnion(step.jobs) }
+            if committed.count == 15 { break }
+        }
+        #expect(committed == Set(0..<16).subtracting([5]))
+        #expect(refused.last == [5] && refused.count <= 12)
+        // The lock is left alone for a time, and the end is not forgotten.
+        #expect(state.outstanding == 1)
+        let later = Duration.seconds(2) + WorkerState.holdTime
+        var jobs: [Int64] = []
+        while let step = Self.report(&state, refusing: -1, .locked, now: later) {
+            jobs += step.jobs
+        }
+        #expect(jobs == [5] && state.outstanding == 0)
+    }
+
+    @Test func anEndThatCannotBeStoredGetsAReasonThatCan() {
+        var state = Self.state()
+        let records = Self.begin(&state, 1, isFull: false)
+        let verdict = AttemptVerdict.discarded(error: "čaj")
+        _ = state.operationEnded(records[0], verdict, now: .seconds(1))
+        var reasons: [String] = []
+        for _ in 0..<3 {
+            let step = Self.report(&state, refusing: 0, .value, now: .seconds(2))
+            guard case .discarded(let reason)? = step?.verdicts.first else { continue }
+            reasons.append(reason)
+        }
+        #expect(
+            reasons == [
+                "čaj", #"\u{010D}aj"#, "the store refuses the end of its attempt",
+            ])
+        // Nothing is given up: the store may change.
+        #expect(state.outstanding == 1)
+    }
+
+    // MARK: Suspects
+
+    @Test func aWorkerThatHoldsJobsClaimsNoSuspect() {
+        var state = WorkerState(
+            worker: "w", limit: 4, queue: "q",
+            performed: [PerformedJob(name: "echo", version: 1)], suspectDeaths: 2)
+        func claim(_ count: Int, isSuspect: Bool, hasSuspects: Bool) -> [AttemptRecord]? {
+            guard case .exchange(let exchange, _) = state.nextStep(now: .zero),
+                exchange.wanted > 0, exchange.mayClaimSuspect || !isSuspect
+            else { return nil }
+            var answer = ExchangeAnswer()
+            answer.claimed = (0..<count).map { Self.job(Int64($0)) }
+            (answer.isSuspect, answer.hasSuspects) = (isSuspect, hasSuspects)
+            answer.isFull = true
+            return state.exchanged(exchange, answer, now: .zero).map { job in
+                let record = AttemptRecord(job, generation: state.generation)
+                _ = state.started(record, BlockOperation {})
+                return record
+            }
+        }
+        let records = claim(2, isSuspect: false, hasSuspects: true) ?? []
+        #expect(records.count == 2)
+        // It waits until it holds nothing.
+        #expect(claim(1, isSuspect: false, hasSuspects: true) == nil)
+        for record in records { _ = state.operationEnded(record, Self.done, now: .zero) }
+        let suspects = claim(1, isSuspect: true, hasSuspects: false) ?? []
+        #expect(suspects.count == 1)
+        #expect(claim(1, isSuspect: false, hasSuspects: true) == nil)
+        _ = state.operationEnded(suspects[0], Self.done, now: .zero)
+        // Other jobs have their turn.
+        #expect(claim(1, isSuspect: true, hasSuspects: true) == nil)
+        #expect(claim(2, isSuspect: false, hasSuspects: true)?.count == 2)
+    }
 }
 #endif

@@ -11,6 +11,9 @@ public struct JobBatchCounts: Sendable, Hashable {
     public let discarded: Int
     /// Whether all jobs of the batch were enqueued.
     public let isComplete: Bool
+    /// Whether the program that enqueues the jobs has given no sign for a minute, and has not
+    /// enqueued all: it has probably died. ``JobQueue/batch(_:)`` says how to go on.
+    public let isAbandoned: Bool
 
     /// The jobs that have not ended.
     public var unfinished: Int { total - completed - cancelled - discarded }

@@ -33,6 +33,9 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The text, of the named kind, has a character that the encoding of the database cannot hold.
     /// Nothing was changed.
     case unstorableText(field: String, character: String, encoding: String)
+    /// The program that enqueued the jobs of the batch has died before it had enqueued all. Those
+    /// that it has enqueued have ended.
+    case abandonedBatch(Int64)
     /// A job needs a value of this type, and its worker provides none.
     case valueNotProvided(String)
     /// The store has been closed.
@@ -77,6 +80,9 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
         case .unstorableText(let field, let character, let encoding):
             "the database has the encoding \(encoding), which cannot hold '\(character)' in "
                 + "\(field): use another text, or a database with the encoding UTF8"
+        case .abandonedBatch(let id):
+            "the program that enqueued batch \(id) gives no sign, and has not enqueued all of its "
+                + "jobs: add the rest with enqueue(each:into:), or call close() on the batch"
         case .valueNotProvided(let type):
             "the worker provides no value of the type \(type): add one to its options"
         case .closed: "the store has been closed"

@@ -69,7 +69,8 @@ public struct JobTrait: Sendable {
     /// Joins the unfinished job of the same type and key in the queue, instead of adding a second
     /// one.
     ///
-    /// `enqueue` then returns the handle of that job, which keeps its own arguments and traits. A
+    /// `enqueue` then returns the handle of that job, which keeps its own arguments, traits and
+    /// dependencies: those of the new one are dropped. A
     /// completed job whose attachment is still in the store is joined, too; see
     /// ``JobContext/attach(_:)``.
     ///
@@ -77,7 +78,30 @@ public struct JobTrait: Sendable {
     ///   `Set` is refused, and a `Dictionary` whose keys are not text or numbers: the order of
     ///   their JSON differs from process to process.
     public static func unique(by key: some Encodable & Sendable) -> JobTrait {
-        JobTrait { $0.uniqueKey = try JobKey.digest(key, for: "unique(by:)") }
+        JobTrait {
+            $0.uniqueKey = try JobKey.digest(key, for: "unique(by:)")
+            $0.uniqueAge = nil
+        }
+    }
+
+    /// Joins the job of the same type and key in the queue, also if it has ended, for a time after
+    /// its end, and however it has ended. So `enqueue` may be called again by a program that does
+    /// not know whether it has enqueued the job before.
+    ///
+    /// The time is limited by that for which the store keeps ended jobs, which the options
+    /// `history` and `archive` of ``JobWorker`` set. To run a job again that has failed, use
+    /// ``JobQueue/retry(_:)``.
+    ///
+    /// - Parameters:
+    ///   - key: as for ``unique(by:)``.
+    ///   - duration: the time after the end of the job.
+    public static func unique(
+        by key: some Encodable & Sendable, within duration: Duration
+    ) -> JobTrait {
+        JobTrait {
+            $0.uniqueKey = try JobKey.digest(key, for: "unique(by:within:)")
+            $0.uniqueAge = duration.limitedForStore
+        }
     }
 
     /// Runs the jobs of the queue with the same key one at a time, in all workers together.
@@ -118,6 +142,8 @@ package struct JobOptions: Sendable {
     package var start: Moment?
     package var deadline: Moment?
     package var uniqueKey: String?
+    /// For how long after its end a job with the key is joined; nil if only until then.
+    package var uniqueAge: Duration?
     package var exclusiveKey: String?
 
     package init(_ traits: [JobTrait]) throws {

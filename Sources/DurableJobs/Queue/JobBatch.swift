@@ -22,15 +22,38 @@ public struct JobBatch: Sendable {
 
     /// Waits until all jobs were enqueued and have ended, and returns their numbers.
     ///
-    /// - Throws: `CancellationError` if the calling task is cancelled.
+    /// - Throws: `CancellationError` if the calling task is cancelled;
+    ///   ``JobError/abandonedBatch(_:)`` if the program that enqueues the jobs has died, and those
+    ///   that it has enqueued have ended.
     @discardableResult
     public func finished() async throws -> JobBatchCounts {
-        try await queue.wait(for: id) { $0.isEnded }
+        let counts = try await queue.wait(for: id) {
+            $0.isEnded || ($0.isAbandoned && $0.unfinished <= 0)
+        }
+        guard counts.isEnded else { throw JobError.abandonedBatch(id) }
+        return counts
+    }
+
+    /// Says that no more jobs will be enqueued, in place of a program that has died.
+    public func close() async throws {
+        try await queue.store.completeBatch(id)
+        queue.signals.jobsEnded()
     }
 }
 
 extension JobQueue {
+    /// Makes a batch without jobs, so that its number is known before the first job is enqueued;
+    /// see the parameter `batch` of the `enqueue` methods that read a sequence.
+    ///
+    /// - Parameter title: a name of the batch for people.
+    public func makeBatch(named title: String = "") async throws -> JobBatch {
+        JobBatch(id: try await store.makeBatch(title, in: name), queue: self)
+    }
+
     /// Returns a batch that was enqueued before, perhaps by another process.
+    ///
+    /// If that process has died before all jobs were enqueued, enqueue the rest into the batch;
+    /// with unique keys, those that are there already are joined. Or call ``JobBatch/close()``.
     public func batch(_ id: Int64) -> JobBatch { JobBatch(id: id, queue: self) }
 
     /// Waits until the numbers of a batch satisfy a condition.
@@ -62,11 +85,33 @@ final class BatchWriter {
     /// The jobs stored since the counts were last read, on top of the unfinished ones then.
     private var unfinished = 0
 
-    init(_ queue: JobQueue, _ title: String, limit: Int, _ options: JobOptions) async throws {
+    /// Tells the store that the writer lives, however long the next element takes.
+    private let signs: Task<Void, Never>
+
+    init(
+        _ queue: JobQueue, _ title: String, into batch: JobBatch?, limit: Int, _ options: JobOptions
+    ) async throws {
         (self.queue, self.options, self.limit) = (queue, options, max(1, limit))
-        batch = try await queue.store.makeBatch(title, in: queue.name)
-        places = BatchPlaces(batch: batch)
+        if let batch {
+            guard try await queue.store.renewWriter(of: batch.id) else {
+                throw JobError.unusableStore(
+                    store: queue.store.description, reason: "it has no batch \(batch.id)")
+            }
+            self.batch = batch.id
+        } else {
+            self.batch = try await queue.store.makeBatch(title, in: queue.name)
+        }
+        places = BatchPlaces(batch: self.batch)
+        signs = Task { [store = queue.store, id = self.batch] in
+            while true {
+                try? await Task.sleep(for: JobStore.writerPatience / 3)
+                guard !Task.isCancelled else { return }
+                _ = try? await store.renewWriter(of: id)
+            }
+        }
     }
+
+    deinit { signs.cancel() }
 
     func add(_ job: some Job) async throws {
         chunk.append(try queue.newJob(job, options))
@@ -75,6 +120,8 @@ final class BatchWriter {
 
     func end() async throws -> JobBatch {
         try await flush()
+        signs.cancel()
+        await signs.value
         try await queue.store.completeBatch(batch)
         queue.signals.jobsEnded()
         return JobBatch(id: batch, queue: queue)

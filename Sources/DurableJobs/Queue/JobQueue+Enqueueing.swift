@@ -158,7 +158,8 @@ extension JobQueue {
     /// - Parameters:
     ///   - elements: any sequence, read once.
     ///   - limit: how many jobs of the batch may be unfinished.
-    ///   - title: a name of the batch for people.
+    ///   - title: a name of a new batch for people.
+    ///   - batch: a batch of this queue to add the jobs to; nil for a new one.
     ///   - traits: further settings of all jobs.
     ///   - job: returns the job for an element.
     /// - Returns: the batch of the jobs, all of which are stored. Jobs that join an unfinished job
@@ -166,10 +167,11 @@ extension JobQueue {
     @discardableResult
     public func enqueue<S: Sequence, J: Job>(
         each elements: S, within limit: Int = 50_000, named title: String = "",
+        into batch: JobBatch? = nil,
         _ traits: JobTrait..., job: (S.Element) throws -> J
     ) async throws -> JobBatch {
         let writer = try await BatchWriter(
-            self, title, limit: limit, JobOptions(traits, of: J.self))
+            self, title, into: batch, limit: limit, JobOptions(traits, of: J.self))
         for element in elements { try await writer.add(try job(element)) }
         return try await writer.end()
     }
@@ -179,10 +181,11 @@ extension JobQueue {
     @discardableResult
     public func enqueue<S: AsyncSequence, J: Job>(
         each elements: S, within limit: Int = 50_000, named title: String = "",
+        into batch: JobBatch? = nil,
         _ traits: JobTrait..., job: (S.Element) async throws -> J
     ) async throws -> JobBatch {
         let writer = try await BatchWriter(
-            self, title, limit: limit, JobOptions(traits, of: J.self))
+            self, title, into: batch, limit: limit, JobOptions(traits, of: J.self))
         for try await element in elements { try await writer.add(try await job(element)) }
         return try await writer.end()
     }

@@ -27,11 +27,15 @@ package struct SQLiteTime: Sendable {
 
 /// The database in a SQLite file, or in memory.
 ///
-/// One connection serves all transactions of the process, on a thread of its own.
+/// One connection serves all transactions of the process that write, on a thread of its own, and
+/// another one those that only read: in a write-ahead log, neither waits for the other.
 package final class SQLiteDatabase: JobDatabase {
     package let description: String
     private let connection: DatabaseQueue
+    /// Nil for a database in memory, which has one connection.
+    private let reader: DatabaseQueue?
     private let thread = DispatchQueue(label: "DurableJobs.sqlite")
+    private let readingThread = DispatchQueue(label: "DurableJobs.sqlite.reading")
     private let isOpen = Locked(true)
     private let watch: SQLiteWatch?
 
@@ -61,8 +65,14 @@ package final class SQLiteDatabase: JobDatabase {
     ) async throws {
         (self.connection, self.description) = (connection, description)
         watch = isShared ? SQLiteWatch(path: description) : nil
+        var reading = Self.configuration
+        reading.readonly = true
         do {
-            try await perform {
+            // The file is there, and has its write-ahead log.
+            reader =
+                isShared ? try DatabaseQueue(path: description, configuration: reading) : nil
+            try await perform { [reader] in
+                try reader?.read { SQLiteSession.addFunctions(to: $0, time) }
                 connection.writeWithoutTransaction { database in
                     SQLiteSession.addFunctions(to: database, time)
                 }
@@ -118,8 +128,10 @@ package final class SQLiteDatabase: JobDatabase {
         _ kind: TransactionKind, on lane: TransactionLane,
         _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
-        try await perform { [self] in
+        let isReading = kind == .reading && reader != nil
+        return try await perform(on: isReading ? readingThread : thread) { [self] in
             do {
+                if let reader, isReading { return try reader.read { try body(SQLiteSession($0)) } }
                 return try run(kind, body)
             } catch let error as DatabaseError {
                 throw SQLiteReason.error(error, description)
@@ -146,9 +158,10 @@ package final class SQLiteDatabase: JobDatabase {
     }
 
     private func perform<Result: Sendable>(
-        _ work: @escaping @Sendable () throws -> Result
+        on thread: DispatchQueue? = nil, _ work: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
+        let thread = thread ?? self.thread
+        return try await withCheckedThrowingContinuation { continuation in
             thread.async { [self] in
                 guard isOpen.withLock({ $0 }) else {
                     return continuation.resume(throwing: JobError.closed)
@@ -177,6 +190,7 @@ package final class SQLiteDatabase: JobDatabase {
                     defer { isOpen = false }
                     return isOpen
                 }) {
+                    readingThread.sync { try? reader?.close() }
                     try? connection.close()
                 }
                 continuation.resume()

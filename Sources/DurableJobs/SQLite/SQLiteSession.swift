@@ -14,6 +14,10 @@ package struct SQLiteSession: SQLSession {
             ("{alive}", "(lease_until > jobs_lease_now() AND boot = jobs_boot())"),
             ("{skip_locked}", ""), ("{delete_skip_locked}", ""), ("{lock}", ""), ("{keep}", ""),
             ("{bytes}", "BLOB"),
+            (
+                "{has_tables}",
+                "(SELECT COUNT(*) FROM sqlite_master WHERE name = 'durable_job_schema')"
+            ),
             ("{serial}", "INTEGER PRIMARY KEY AUTOINCREMENT"),
         ],
         numbersArguments: false)

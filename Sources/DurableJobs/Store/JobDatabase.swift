@@ -63,6 +63,8 @@ package enum TransactionKind: Sendable {
     case durable
     /// Atomic; a crash of the machine or of the database may lose the transaction.
     case relaxed
+    /// Only reads, from one state of the database, and waits for no transaction that writes.
+    case reading
 }
 
 /// Who runs a transaction. A database may have connections of their own for each, so that one does
@@ -117,9 +119,12 @@ package struct SQLDialect: Sendable {
     package let words: [(String, String)]
     /// Whether arguments are numbered, as in `$1`.
     package let numbersArguments: Bool
+    /// What comes before the names of tables.
+    package let qualifier: String
 
-    package init(words: [(String, String)], numbersArguments: Bool) {
+    package init(words: [(String, String)], numbersArguments: Bool, qualifier: String = "") {
         (self.words, self.numbersArguments) = (words, numbersArguments)
+        self.qualifier = qualifier
     }
 
     /// Returns the statement for this database.
@@ -128,7 +133,10 @@ package struct SQLDialect: Sendable {
         result.reserveCapacity(sql.utf8.count + 64)
         var argument = 0
         var rest = Substring(sql)
+        var isInName = false
         while let character = rest.first {
+            if !isInName, !qualifier.isEmpty, rest.hasPrefix("durable_job") { result += qualifier }
+            isInName = character.isLetter || character.isNumber || "_.'\"".contains(character)
             if character == "{", let word = words.first(where: { rest.hasPrefix($0.0) }) {
                 result += word.1
                 rest = rest.dropFirst(word.0.count)

@@ -5,8 +5,12 @@
 /// start of the machine. Flags are 0 or 1. `rank` is the negative priority, so that all columns of
 /// the ready order ascend; ageing lowers it below `base_rank`.
 package enum JobSchema {
-    /// The version that this library makes, and the newest one that it can use.
-    package static let version = 5
+    /// The version that this library makes. It can also use a newer one that says so.
+    package static let version = 7
+
+    /// The oldest version of the library's schema whose programs can use these tables. A migration
+    /// that only adds indexes, tables, and columns with defaults leaves it as it is.
+    static let compatible = 7
 
     /// The statements that lead from the version before to each version.
     static let migrations: [[String]] = [
@@ -149,24 +153,68 @@ package enum JobSchema {
                 WHERE state = 2 AND deaths > 0
             """,
         ],
+        [
+            "ALTER TABLE durable_job_schema ADD COLUMN compatible BIGINT NOT NULL DEFAULT 1",
+            "ALTER TABLE durable_job_archive ADD COLUMN unique_key TEXT",
+            """
+            CREATE INDEX durable_job_archive_key ON durable_job_archive
+                (queue, unique_key, ended_at) WHERE unique_key IS NOT NULL
+            """,
+            """
+            CREATE INDEX durable_job_ended_key ON durable_job (queue, unique_key, ended_at)
+                WHERE unique_key IS NOT NULL AND state >= 10
+            """,
+            "ALTER TABLE durable_job_batch ADD COLUMN writer_until BIGINT",
+            "CREATE INDEX durable_job_batch_age ON durable_job_batch (queue, created_at)",
+        ],
+        [
+            "ALTER TABLE durable_job ADD COLUMN parked BIGINT NOT NULL DEFAULT 0",
+            // What a claim may take, by the type of job.
+            """
+            CREATE INDEX durable_job_claimable ON durable_job (queue, name, rank, position, id)
+                WHERE state = 2 AND parked = 0
+            """,
+            """
+            CREATE INDEX durable_job_exclusive ON durable_job
+                (queue, exclusive_key, rank, position, id)
+                WHERE state = 2 AND exclusive_key IS NOT NULL
+            """,
+        ],
     ]
 
-    /// Creates or migrates the tables; the caller excludes other processes.
+    /// Looks at the tables, and creates or migrates them if that is necessary: programs with other
+    /// rights need not be allowed to. The caller excludes other processes.
     package static func migrate(_ session: any SQLSession, store: String) throws {
-        _ = try session.query(
-            "CREATE TABLE IF NOT EXISTS durable_job_schema (version BIGINT NOT NULL)")
-        let rows = try session.query("SELECT version FROM durable_job_schema")
-        let found = rows.first?.integer(0) ?? 0
+        let found = try version(session)
         guard found <= version else {
-            throw JobError.newerSchema(store: store, found: Int(found), supported: version)
+            let compatible = try session.query("SELECT compatible FROM durable_job_schema")
+            guard let row = compatible.first, row.integer(0) <= Int64(version) else {
+                throw JobError.newerSchema(store: store, found: found, supported: version)
+            }
+            return
         }
-        guard found < version else { return }
-        for step in migrations[Int(found)...] {
-            for statement in step { _ = try session.query(statement) }
-        }
-        _ = try session.query("DELETE FROM durable_job_schema")
-        _ = try session.query(
-            "INSERT INTO durable_job_schema (version) VALUES (?)", [.integer(Int64(version))])
+        for statement in statements(from: found) { _ = try session.query(statement) }
+    }
+
+    /// The version of the tables; 0 if there are none.
+    private static func version(_ session: any SQLSession) throws -> Int {
+        guard try session.query("SELECT {has_tables}").first?.flag(0) == true else { return 0 }
+        let rows = try session.query("SELECT version FROM durable_job_schema")
+        return Int(rows.first?.integer(0) ?? 0)
+    }
+
+    /// The statements that lead from a version to the present one; none if it is that.
+    package static func statements(from found: Int) -> [String] {
+        guard found < version else { return [] }
+        var result: [String] = []
+        if found == 0 { result.append("CREATE TABLE durable_job_schema (version BIGINT NOT NULL)") }
+        result += migrations[found...].joined()
+        result.append("DELETE FROM durable_job_schema")
+        result.append(
+            """
+            INSERT INTO durable_job_schema (version, compatible) VALUES (\(version), \(compatible))
+            """)
+        return result
     }
 }
 #endif

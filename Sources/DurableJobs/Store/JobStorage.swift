@@ -11,6 +11,17 @@ public struct JobStorage: Sendable, CustomStringConvertible {
         (self.description, self.open) = (description, open)
     }
 
+    /// Makes the tables, or migrates those of an older version of the library; does nothing if they
+    /// have its version, or a newer one.
+    ///
+    /// A program that opens a queue does the same. Call this method to do it at another time, and
+    /// with a role that has more rights than the programs.
+    ///
+    /// - Throws: ``JobError`` if the store cannot be used, or changed.
+    public func migrate() async throws {
+        await (try await open()).close()
+    }
+
     /// A SQLite file, which is created if it does not exist. Its folder must exist, on a disk of
     /// this machine.
     ///

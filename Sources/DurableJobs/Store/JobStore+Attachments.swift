@@ -25,7 +25,7 @@ extension JobStore {
 
     /// Returns the attachment of a job; nil if there is none.
     package func attachment(of id: JobID) async throws -> Data? {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.reading) { session in
             try session.query(
                 "SELECT bytes FROM durable_job_attachment WHERE job = ?", [.integer(id.rawValue)]
             ).first?.bytes(0)
@@ -42,7 +42,7 @@ extension JobStore {
 
     /// Returns the bytes of all attachments of a queue, which an index contains.
     package func attachmentByteCount(in queue: String) async throws -> Int64 {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.reading) { session in
             try session.query(
                 """
                 SELECT CAST(COALESCE(SUM(byte_count), 0) AS BIGINT) FROM durable_job_attachment

@@ -95,9 +95,10 @@ extension JobStore {
                     _ = try session.batch(
                         """
                         INSERT INTO durable_job_archive (id, queue, name, state, attempt, worker,
-                            result, error, is_upstream, enqueued_at, ended_at)
+                            result, error, is_upstream, enqueued_at, ended_at, unique_key)
                         SELECT id, queue, name, state, attempt, worker, result, error,
-                            is_upstream, enqueued_at, ended_at FROM durable_job WHERE id = ?
+                            is_upstream, enqueued_at, ended_at, unique_key
+                        FROM durable_job WHERE id = ?
                         """, ids)
                 }
                 for (table, column) in [
@@ -111,6 +112,7 @@ extension JobStore {
             total += count
             if count < Self.prunedPortion { break }
         }
+        try await pruneBatches(in: queue, olderThan: age + (archiveAge ?? .zero))
         guard let archiveAge else { return total }
         while try await database.transaction(
             .relaxed,
@@ -127,15 +129,59 @@ extension JobStore {
 
     // MARK: Batches
 
+    /// Deletes batches of which all jobs have ended, and to which nobody adds any.
+    private func pruneBatches(in queue: String, olderThan age: Duration) async throws {
+        while try await database.transaction(
+            .relaxed,
+            { session in
+                let rows = try session.query(
+                    """
+                    SELECT id FROM durable_job_batch b WHERE queue = ? AND created_at <= {now} - ?
+                        AND (is_complete = 1 OR writer_until IS NULL OR writer_until < {now})
+                        AND total <= (
+                            SELECT COALESCE(SUM(completed + cancelled + discarded), 0)
+                            FROM durable_job_count c WHERE c.batch = b.id)
+                    ORDER BY created_at LIMIT \(Self.prunedPortion) {delete_skip_locked}
+                    """, [.text(queue), .integer(age.milliseconds)])
+                for (table, column) in [
+                    ("durable_job_batch", "id"), ("durable_job_count", "batch"),
+                ] {
+                    _ = try session.batch(
+                        "DELETE FROM \(table) WHERE \(column) = ?", rows.map { [$0.values[0]] })
+                }
+                return rows.count == Self.prunedPortion
+            })
+        {}
+    }
+
     /// Makes a batch without jobs, and returns its number.
     package func makeBatch(_ name: String, in queue: String) async throws -> Int64 {
         try await database.transaction(.durable) { session in
             try session.query(
                 """
-                INSERT INTO durable_job_batch (queue, name, total, is_complete, created_at)
-                VALUES (?, ?, 0, 0, {now}) RETURNING id
-                """, [.text(queue), .text(name)]
+                INSERT INTO durable_job_batch
+                    (queue, name, total, is_complete, created_at, writer_until)
+                VALUES (?, ?, 0, 0, {now}, {now} + ?) RETURNING id
+                """, [.text(queue), .text(name), .integer(Self.writerPatience.milliseconds)]
             ).first?.integer(0) ?? 0
+        }
+    }
+
+    /// For how long a batch that is not complete waits for a sign of its writer.
+    static let writerPatience = Duration.seconds(60)
+
+    /// Records that a program adds jobs to a batch. From now on, the batch is not complete.
+    ///
+    /// - Returns: false if the store does not know the batch.
+    @discardableResult
+    package func renewWriter(of batch: Int64) async throws -> Bool {
+        try await database.transaction(.relaxed) { session in
+            try !session.query(
+                """
+                UPDATE durable_job_batch SET is_complete = 0, writer_until = {now} + ?
+                WHERE id = ? RETURNING id
+                """, [.integer(Self.writerPatience.milliseconds), .integer(batch)]
+            ).isEmpty
         }
     }
 
@@ -149,21 +195,22 @@ extension JobStore {
 
     /// Returns the totals of a batch; nil if the store does not know it.
     package func batch(_ id: Int64) async throws -> JobBatchCounts? {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.reading) { session in
             try session.query(
                 """
                 SELECT b.total, b.is_complete,
                     CAST(COALESCE(SUM(c.completed), 0) AS BIGINT),
                     CAST(COALESCE(SUM(c.cancelled), 0) AS BIGINT),
-                    CAST(COALESCE(SUM(c.discarded), 0) AS BIGINT)
+                    CAST(COALESCE(SUM(c.discarded), 0) AS BIGINT),
+                    CASE WHEN b.is_complete = 0 AND b.writer_until < {now} THEN 1 ELSE 0 END
                 FROM durable_job_batch b LEFT JOIN durable_job_count c ON c.batch = b.id
-                WHERE b.id = ? GROUP BY b.id, b.total, b.is_complete
+                WHERE b.id = ? GROUP BY b.id, b.total, b.is_complete, b.writer_until
                 """, [.integer(id)]
             ).first.map {
                 JobBatchCounts(
                     total: Int($0.integer(0)), completed: Int($0.integer(2)),
                     cancelled: Int($0.integer(3)), discarded: Int($0.integer(4)),
-                    isComplete: $0.flag(1))
+                    isComplete: $0.flag(1), isAbandoned: $0.flag(5))
             }
         }
     }

@@ -16,8 +16,8 @@ package enum Enqueueing {
 
     /// Stores jobs. Their dependencies must be stored, or come before them in the array.
     ///
-    /// - Returns: the number of each job, or of the job with the same unique key that has not ended
-    ///   or whose attachment is in the store.
+    /// - Returns: the number of each job, or of the job with the same unique key that has not
+    ///   ended, whose attachment is in the store, or that ended within the time of the trait.
     /// - Parameter mayStayOpen: whether the transaction may stay open for long, because it is the
     ///   program's own. Then no transaction of a worker waits for it; see "Transactions of the
     ///   program" in Protocol.md.
@@ -29,7 +29,9 @@ package enum Enqueueing {
         let now =
             jobs.contains { $0.options.start != nil || $0.options.deadline != nil }
             ? try session.now() : 0
-        let attached = try jobsWithAttachments(jobs, queue, session)
+        let attached = try jobsWithAttachments(jobs, queue, session).merging(
+            endedJobs(jobs, queue, session)
+        ) { $1 }
         // Positions are those of the array. The order of the statements is another one.
         let rows = jobs.map { row($0, queue, now, &places) }
         if attached.isEmpty, jobs.allSatisfy({ $0.dependencies.isEmpty }) {
@@ -72,7 +74,50 @@ package enum Enqueueing {
                 result[place] = try joined(keys[index], rows[index], queue, session)
             }
         }
+        try withdrawRepeated(&result, indices.map { jobs[$0] }, queue, session)
         return result
+    }
+
+    /// Takes back new jobs if a job with the same key has come and ended since the first look. From
+    /// the insertion on, no other can come.
+    private static func withdrawRepeated(
+        _ ids: inout [(id: JobID, isNew: Bool)], _ jobs: [NewJob], _ queue: String,
+        _ session: any SQLSession
+    ) throws {
+        let new = ids.indices.filter { ids[$0].isNew }
+        let ended = try endedJobs(new.map { jobs[$0] }, queue, session)
+        guard !ended.isEmpty else { return }
+        for index in new {
+            guard let earlier = jobs[index].uniqueKey.flatMap({ ended[$0] }) else { continue }
+            _ = try session.query(
+                "DELETE FROM durable_job WHERE id = ?", [.integer(ids[index].id.rawValue)])
+            ids[index] = (earlier, false)
+        }
+    }
+
+    /// Returns the last jobs that have ended within the times of `.unique(by:within:)`, by their
+    /// keys.
+    private static func endedJobs(
+        _ jobs: [NewJob], _ queue: String, _ session: any SQLSession
+    ) throws -> [String: JobID] {
+        let keys = jobs.compactMap { job in
+            job.options.uniqueAge.flatMap { age in job.uniqueKey.map { (key: $0, age: age) } }
+        }
+        guard !keys.isEmpty else { return [:] }
+        var found: [String: JobID] = [:]
+        for (table, condition) in [("durable_job_archive", ""), ("durable_job", "AND state >= 10")]
+        {
+            let rows = try session.batch(
+                """
+                SELECT id FROM \(table) WHERE queue = ? AND unique_key = ?
+                    AND unique_key IS NOT NULL \(condition) AND ended_at > {now} - ?
+                ORDER BY ended_at DESC LIMIT 1
+                """, keys.map { [.text(queue), .text($0.key), .integer($0.age.milliseconds)] })
+            for (key, rows) in zip(keys, rows) {
+                if let row = rows.first { found[key.key] = JobID(row.integer(0)) }
+            }
+        }
+        return found
     }
 
     /// Stores jobs of which some have dependencies: first those with unique keys, which are blocked

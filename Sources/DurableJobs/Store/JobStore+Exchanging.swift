@@ -91,7 +91,7 @@ extension JobStore {
         }
         try add(attachments, to: exchange.queue, session)
         if !keys.isEmpty {
-            _ = try session.batch("DELETE FROM durable_job_lock WHERE job = ?", keys)
+            try ExclusiveKeys.free(keys, session)
             answer.freedKey = true
         }
         answer.leftUnresolved = try Resolving.resolve(ends, session)
@@ -159,7 +159,7 @@ extension JobStore {
         _ = try session.batch(
             "UPDATE durable_job SET state = 2, worker = NULL WHERE id = ? AND \(Self.isRunning)",
             unknown)
-        _ = try session.batch("DELETE FROM durable_job_lock WHERE job = ?", unknown)
+        try ExclusiveKeys.free(unknown, session)
     }
 
     // MARK: Claims
@@ -220,27 +220,30 @@ extension JobStore {
     private func pick(
         _ exchange: Exchange, isSuspect: Bool, _ session: any SQLSession
     ) throws -> [SQLRow] {
-        let types = exchange.performed.map { _ in "(name = ? AND version <= ?)" }
-        guard !types.isEmpty else { return [] }
-        var arguments: [SQLValue] = [
-            .text(exchange.queue), .integer(exchange.from.rank), .integer(exchange.from.position),
-            .integer(exchange.from.id), .integer(Int64(exchange.suspectDeaths)),
-        ]
-        for type in exchange.performed {
-            arguments += [.text(type.name), .integer(Int64(type.version))]
+        guard !exchange.performed.isEmpty else { return [] }
+        // A look for each type of job: jobs that this worker does not perform cost nothing.
+        var arguments: [SQLValue] = []
+        let looks = exchange.performed.indices.map { number in
+            let type = exchange.performed[number]
+            arguments += [
+                .text(exchange.queue), .text(type.name), .integer(Int64(type.version)),
+                .integer(exchange.from.rank), .integer(exchange.from.position),
+                .integer(exchange.from.id), .integer(Int64(exchange.suspectDeaths)),
+                .integer(Int64(exchange.wanted)),
+            ]
+            return """
+                SELECT * FROM (
+                    SELECT id, rank, position, exclusive_key FROM durable_job
+                    WHERE queue = ? AND name = ? AND version <= ? AND state = 2 AND parked = 0
+                        AND (rank, position, id) > (?, ?, ?)
+                        AND \(isSuspect ? "deaths > 0 AND deaths >= ?" : "deaths < ?")
+                    ORDER BY rank, position, id LIMIT ? {skip_locked}) AS look\(number)
+                """
         }
         arguments.append(.integer(Int64(exchange.wanted)))
         return try session.query(
-            """
-            SELECT id, rank, position, exclusive_key FROM durable_job j
-            WHERE queue = ? AND state = 2 AND (rank, position, id) > (?, ?, ?)
-                AND \(isSuspect ? "deaths > 0 AND deaths >= ?" : "deaths < ?")
-                AND (\(types.joined(separator: " OR ")))
-                AND (exclusive_key IS NULL OR NOT EXISTS (
-                    SELECT 1 FROM durable_job_lock l
-                    WHERE l.queue = j.queue AND l.key = j.exclusive_key))
-            ORDER BY rank, position, id LIMIT ? {skip_locked}
-            """, arguments)
+            "\(looks.joined(separator: " UNION ALL ")) ORDER BY rank, position, id LIMIT ?",
+            arguments)
     }
 
     /// Writes the exclusive keys of the jobs, and returns the jobs whose key was free.
@@ -260,6 +263,9 @@ extension JobStore {
             ON CONFLICT (queue, key) DO NOTHING RETURNING job
             """, keys.map { [.text(queue), .text($0.key), $0.value.values[0]] })
         let jobs = Set(written.compactMap { $0.first?.integer(0) })
+        for ((key, _), rows) in zip(keys, written) where rows.isEmpty {
+            try ExclusiveKeys.park(key, queue, session)
+        }
         return rows.filter { $0.text(3) == nil || jobs.contains($0.integer(0)) }
     }
 

@@ -37,7 +37,7 @@ extension JobStore {
     package func unpublished(
         for age: Duration, in queue: String, after last: UnpublishedJob? = nil
     ) async throws -> [UnpublishedJob] {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.reading) { session in
             try session.query(
                 """
                 SELECT id, outputs, ended_at FROM durable_job
@@ -59,7 +59,7 @@ extension JobStore {
         for age: Duration, among ids: [JobID]
     ) async throws -> [UnpublishedJob] {
         guard !ids.isEmpty else { return [] }
-        return try await database.transaction(.relaxed) { session in
+        return try await database.transaction(.reading) { session in
             try session.batch(
                 """
                 SELECT id, outputs, ended_at FROM durable_job
@@ -93,7 +93,7 @@ extension JobStore {
     package func running(
         _ attempts: [(job: JobID, attempt: Int)]
     ) async throws -> [Bool] {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.reading) { session in
             try session.batch(
                 """
                 SELECT 1 FROM durable_job WHERE id = ? AND attempt = ?

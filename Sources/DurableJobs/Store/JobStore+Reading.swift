@@ -71,7 +71,7 @@ extension JobStore {
     package func outcomes(
         of ids: [JobID]
     ) async throws -> (ended: [JobOutcome], unknown: [JobID]) {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.reading) { session in
             let rows = try session.batch(
                 "SELECT state, result, error, unpublished FROM durable_job WHERE id = ?",
                 ids.map { [.integer($0.rawValue)] })
@@ -101,7 +101,7 @@ extension JobStore {
 
     /// Returns a job; nil if the store does not know it. Of archived jobs some columns are missing.
     package func job(_ id: JobID) async throws -> StoredJob? {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.reading) { session in
             let rows = try session.query(
                 "SELECT \(Self.columns) \(Self.joinedWorker) WHERE j.id = ?",
                 [.integer(id.rawValue)])
@@ -120,7 +120,7 @@ extension JobStore {
     package func jobs(
         in queue: String, states: [JobState], name: String?, after id: JobID?, limit: Int
     ) async throws -> [StoredJob] {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.reading) { session in
             var sql = "SELECT \(Self.columns) \(Self.joinedWorker) WHERE j.queue = ? AND j.id > ?"
             var arguments: [SQLValue] = [.text(queue), .integer(id?.rawValue ?? 0)]
             if !states.isEmpty {
@@ -138,7 +138,7 @@ extension JobStore {
 
     /// Returns the number of jobs in each state, without archived ones.
     package func counts(of queue: String) async throws -> [JobState: Int] {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.reading) { session in
             let rows = try session.query(
                 "SELECT state, COUNT(*) FROM durable_job WHERE queue = ? GROUP BY state",
                 [.text(queue)])
@@ -153,7 +153,7 @@ extension JobStore {
     /// - Complexity: O(number of unfinished jobs in the queue, of running jobs in the store, and of
     ///   dependencies in the store that have not ended).
     package func depth(of queue: String) async throws -> QueueDepth {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.reading) { session in
             var depth = QueueDepth()
             func count(_ state: JobState, _ condition: String) throws {
                 let number = try session.query(
@@ -194,7 +194,7 @@ extension JobStore {
 
     /// Returns the dependencies of a job, at most `limit` unfinished ones and any number of others.
     package func dependencies(of id: JobID) async throws -> [StoredDependency] {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.reading) { session in
             try session.query(
                 """
                 SELECT \(Self.columns), e.resolved \(Self.joinedWorker)
@@ -207,7 +207,7 @@ extension JobStore {
 
     /// Returns the job that holds the exclusive key of another job; nil if the key is free.
     package func holder(ofKeyOf id: JobID) async throws -> StoredJob? {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.reading) { session in
             try session.query(
                 """
                 SELECT \(Self.columns) \(Self.joinedWorker)
@@ -221,7 +221,7 @@ extension JobStore {
 
     /// Returns how many ready jobs of the queue come before a ready job, counted up to a limit.
     package func readyJobs(before id: JobID, upTo limit: Int) async throws -> Int {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.reading) { session in
             try session.query(
                 """
                 SELECT COUNT(*) FROM (
@@ -237,7 +237,7 @@ extension JobStore {
     /// Returns the newest version of a type of job that a living worker of the queue performs; nil
     /// if none does.
     package func performedVersion(of name: String, in queue: String) async throws -> Int? {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.reading) { session in
             try session.query(
                 """
                 SELECT MAX(p.version) FROM durable_job_performed p
@@ -252,7 +252,7 @@ extension JobStore {
     package func unfinishedArguments(
         of name: String, in queue: String
     ) async throws -> [(arguments: Data, version: Int)] {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.reading) { session in
             try session.query(
                 """
                 SELECT arguments, version FROM durable_job
@@ -264,7 +264,7 @@ extension JobStore {
 
     /// Returns the store's time in milliseconds since 1970.
     package func now() async throws -> Int64 {
-        try await database.transaction(.relaxed) { try $0.now() }
+        try await database.transaction(.reading) { try $0.now() }
     }
 }
 #endif

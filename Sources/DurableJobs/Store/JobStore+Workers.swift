@@ -89,6 +89,11 @@ extension JobStore {
             _ = try session.query(
                 "DELETE FROM durable_job_worker WHERE started_at < {now} - 86400000 AND NOT {alive}"
             )
+            _ = try session.query(
+                """
+                DELETE FROM durable_job_performed WHERE worker NOT IN (
+                    SELECT id FROM durable_job_worker)
+                """)
             return rows.count
         }
         return count
@@ -159,8 +164,7 @@ extension JobStore {
                 ended_at = {now}
             WHERE id = ? AND worker = ? AND \(Self.isRunning)
             """, updates)
-        _ = try session.batch(
-            "DELETE FROM durable_job_lock WHERE job = ?", rows.map { [$0.values[0]] })
+        try ExclusiveKeys.free(rows.map { [$0.values[0]] }, session)
         try BatchCounts.add(counts, worker: "", session)
         _ = try Resolving.resolve(ends, session)
     }

@@ -115,7 +115,7 @@ struct Retrying {
             """
             UPDATE durable_job SET state = ?, pending = ?, run_at = NULL, ended_at = NULL,
                 error = NULL, cancel_reason = NULL, deadline = NULL, is_upstream = 0, failures = 0,
-                deaths = 0, worker = NULL, unresolved = 0
+                deaths = 0, worker = NULL, unresolved = 0, parked = 0
             WHERE id = ?
             """,
             [

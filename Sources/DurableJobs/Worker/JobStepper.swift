@@ -35,6 +35,7 @@ package final class JobStepper: Sendable {
     package func runOne() async throws -> JobID? {
         let store = queue.store
         try await store.checkDependents(in: queue.name)
+        _ = try await store.releaseParked(in: queue.name)
         try await store.resolveRest()
         _ = try await store.releaseWide(in: queue.name)
         _ = try await store.discardOverdue(in: queue.name)

@@ -40,7 +40,8 @@ extension JobWorker {
                     let count = try await store.rescue(
                         in: jobs.name, deathLimit: options.deathLimit)
                     if count > 0 { report(.rescued(count: count)) }
-                    addsJobs = addsJobs || count > 0
+                    let released = try await store.releaseParked(in: jobs.name)
+                    addsJobs = addsJobs || count > 0 || released > 0
                     try await publishLeftFiles(&sweep)
                 }
                 if addsJobs { jobsAdded() }

@@ -187,6 +187,12 @@ struct AttachmentContractTests {
         "DROP TABLE durable_job_attachment", "DROP INDEX durable_job_archive_ended",
         "DROP INDEX durable_job_unchecked", "ALTER TABLE durable_job DROP COLUMN unchecked",
         "ALTER TABLE durable_job_worker DROP COLUMN is_stopping", "DROP INDEX durable_job_suspect",
+        "DROP INDEX durable_job_archive_key", "DROP INDEX durable_job_ended_key",
+        "DROP INDEX durable_job_batch_age", "DROP INDEX durable_job_claimable",
+        "DROP INDEX durable_job_exclusive", "ALTER TABLE durable_job DROP COLUMN parked",
+        "ALTER TABLE durable_job_archive DROP COLUMN unique_key",
+        "ALTER TABLE durable_job_batch DROP COLUMN writer_until",
+        "ALTER TABLE durable_job_schema DROP COLUMN compatible",
         "UPDATE durable_job_schema SET version = 1",
     ]
 

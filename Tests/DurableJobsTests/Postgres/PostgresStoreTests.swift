@@ -79,7 +79,8 @@ struct PostgresStoreTests {
             await (try JobQueue(in: .postgres(url))).close()
             let link = PostgresLink(try PostgresTarget(url), label: "test")
             try await link.perform {
-                try PostgresSession($0).execute("UPDATE durable_job_schema SET version = 99")
+                try PostgresSession($0).execute(
+                    "UPDATE durable_job_schema SET version = 99, compatible = 99")
             }
             await link.close()
             #expect(await refusal(url).contains("the schema 99"))
@@ -98,6 +99,95 @@ struct PostgresStoreTests {
             #expect(text.contains("belong to another role"))
             try await link.perform { try PostgresSession($0).execute("DROP ROLE \(role)") }
             await link.close()
+        }
+    }
+
+    /// Calls a function with the URL of another role, which has been granted nothing.
+    private func withRole(
+        _ url: String, _ body: (String, _ role: String, PostgresLink) async throws -> Void
+    ) async throws {
+        let role = "r\(UUID().uuidString.prefix(8).lowercased())"
+        let link = PostgresLink(try PostgresTarget(url), label: "owner")
+        try await link.perform { try PostgresSession($0).execute("CREATE ROLE \(role) LOGIN") }
+        try await body(url.replacing("tests@", with: "\(role)@"), role, link)
+        try await link.perform {
+            try PostgresSession($0).execute("DROP OWNED BY \(role); DROP ROLE \(role)")
+        }
+        await link.close()
+    }
+
+    /// The grants are those of the page of DurableJobsPostgres.
+    @Test(arguments: [nil, "work places"])
+    func aRoleThatMayOnlyReadAndWriteOpensAndWorks(_ schema: String?) async throws {
+        try await withDatabase { url in
+            try await JobStorage.postgres(url, schema: schema).migrate()
+            try await withRole(url) { url, role, link in
+                let name = schema.map(PostgresSession.quoted) ?? "public"
+                try await link.perform {
+                    let session = PostgresSession($0)
+                    try session.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+                    for grant in [
+                        "USAGE ON SCHEMA \(name)",
+                        "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(name)",
+                    ] {
+                        try session.execute("GRANT \(grant) TO \(role)")
+                    }
+                }
+                let queue = try await JobQueue("tests", in: .postgres(url, schema: schema))
+                let handle = try await queue.enqueue(Echo(text: "works"))
+                let batch = try await queue.enqueue(each: 0..<3) { Echo(text: "\($0)") }
+                try await withWorker(queue, [Echo.self]) { _ async throws in
+                    #expect(try await handle.value == "works")
+                    #expect(try await batch.finished().completed == 3)
+                }
+                _ = try await queue.prune(endedFor: .zero)
+                await queue.close()
+            }
+        }
+    }
+
+    @Test func theStatementsOfTheMigrationMakeTheTables() async throws {
+        try await withDatabase { url in
+            let link = PostgresLink(try PostgresTarget(url), label: "owner")
+            let sql = JobStorage.postgresMigration()
+            try await link.perform { try PostgresSession($0).execute(sql) }
+            await link.close()
+            let queue = try await JobQueue("tests", in: .postgres(url))
+            let handle = try await queue.enqueue(Echo(text: "made"))
+            try await withWorker(queue, [Echo.self]) { _ async throws in
+                #expect(try await handle.value == "made")
+            }
+            await queue.close()
+            #expect(JobStorage.postgresMigration(from: JobSchema.version).isEmpty)
+        }
+    }
+
+    /// The settings of the role decide neither what is on the disk nor which tables are used.
+    @Test func settingsOfTheRoleDoNotWeakenPromises() async throws {
+        try await withDatabase { url in
+            try await withRole(url) { roleURL, role, link in
+                let queue = try await JobQueue("tests", in: .postgres(url, schema: "jobs"))
+                for change in [
+                    "GRANT USAGE ON SCHEMA jobs TO \(role)",
+                    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA jobs TO \(role)",
+                    "ALTER ROLE \(role) SET synchronous_commit = off",
+                    "ALTER ROLE \(role) SET search_path = nowhere",
+                ] {
+                    try await link.perform { try PostgresSession($0).execute(change) }
+                }
+                let weak = try await JobQueue("tests", in: .postgres(roleURL, schema: "jobs"))
+                let setting: @Sendable (any SQLSession) throws -> String? = { session in
+                    try session.query("SELECT current_setting('synchronous_commit')").first?.text(0)
+                }
+                #expect(try await weak.store.database.transaction(.durable, setting) == "on")
+                #expect(try await weak.store.database.transaction(.relaxed, setting) == "off")
+                let application = try PostgresTarget(roleURL).connect()
+                defer { PQfinish(application) }
+                let handle = try weak.enqueue(Echo(text: ""), in: application)
+                #expect(try await queue.info(handle.id)?.state == .available)
+                await weak.close()
+                await queue.close()
+            }
         }
     }
 

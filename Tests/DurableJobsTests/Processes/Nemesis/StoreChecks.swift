@@ -83,7 +83,10 @@ struct StoreChecks: Sendable {
         wrong += lost(confirmed, rows)
         try await queue.removeStagedFiles(in: folder)
         let staged = try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/.stage")
-        for name in staged ?? [] { wrong.append("the staged file \(name) is left") }
+        // The mark of the folder stays.
+        for name in staged ?? [] where !name.hasPrefix("folder-") {
+            wrong.append("the staged file \(name) is left")
+        }
         return (wrong, Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0.attempt) }))
     }
 
