@@ -1,0 +1,89 @@
+import DemoOrigin
+import Foundation
+import Imaging
+import OperationsTestSupport
+import PhotoPipeline
+import Testing
+
+/// Photos in their full size in a real browser: on the stage, as a saved file, and on their way.
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
+struct FullSizeTests {
+    /// Opens a photo of 6,000 × 400 pixels.
+    private func withLargePhoto(
+        _ body: @escaping @Sendable (Browser) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: "photos-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let size = PixelSize(width: 6_000, height: 400)
+        let bitmap = try Bitmap(
+            size: size, pixels: [UInt8](repeating: 120, count: size.width * size.height * 3))
+        let file = folder.appending(path: "large.png")
+        try Data(ImageEngine.encode(bitmap, as: .png).bytes).write(to: file)
+        let photo = PhotoRecord(id: PhotoID(rawValue: 1), name: "large.png", url: file)
+        try await withGallery(photos: [photo]) { gallery in
+            try await Browser.run(width: 1280, height: 900) { browser in
+                try await browser.open(gallery.url + "#photo=0")
+                try await browser.wait(
+                    for: "\(DetailView.isOpen) && \(DetailView.isLarge)"
+                        + " && document.querySelector('dd')", "the photo is open")
+                try await browser.waitForRest()
+                try await body(browser)
+                #expect(try await browser.consoleMessages() == [])
+            }
+        }
+    }
+
+    /// A picture as large as the window is enough until the photo is enlarged beyond its pixels.
+    @Test func zoomReachesPixelsOfPhoto() async throws {
+        try await withLargePhoto { browser in
+            let image = "document.querySelector('.canvas img:last-of-type')"
+            #expect(try await browser.evaluate("return \(image).src").contains("fit=1280"))
+            try await browser.press("1")
+            try await browser.wait(
+                for: "\(image).src.includes('fit=full') && \(image).naturalWidth === 6000",
+                "the stage has all pixels")
+            let width = try await browser.evaluate(
+                "return String(Math.round(\(image).getBoundingClientRect().width))")
+            #expect(width == "6000", "each pixel of the photo has one of the screen")
+        }
+    }
+
+    @Test(arguments: [("full", 6_000), ("1280", 1_280)])
+    func resultHasChosenSize(choice: String, width: Int) async throws {
+        try await withLargePhoto { browser in
+            let saved = try await browser.evaluateAsync(
+                """
+                const sizes = document.querySelector('#detail-body [aria-label^="Size"]');
+                sizes.value = '\(choice)';
+                sizes.dispatchEvent(new Event('change'));
+                const link = document.querySelector('#detail .of-picture a');
+                fetch(link.href).then(async (answer) => {
+                    const picture = await createImageBitmap(await answer.blob());
+                    done([answer.headers.get('content-type'), picture.width,
+                        answer.headers.get('content-disposition').startsWith('attachment'),
+                        link.hasAttribute('download')].join());
+                }).catch(error => done(String(error)));
+                """)
+            #expect(saved == "image/png,\(width),true,true")
+        }
+    }
+
+    /// A ring shows how much of a photo has arrived.
+    @Test func ringShowsProgressOfDownload() async throws {
+        var origin = DemoOriginServer.Configuration.quick
+        origin.slowTransfer = .seconds(60)
+        try await withGallery(origin) { gallery in
+            let entries = gallery.origin.catalog.entries
+            let slow = try #require(entries.firstIndex { $0.kind == .verySlow })
+            try await Browser.run(width: 1280, height: 900) { browser in
+                try await browser.open(gallery.url + "#at=\(slow)")
+                let ring = "document.querySelector('.row-spinner.measured')"
+                try await browser.wait(
+                    for: "\(ring) && parseFloat(\(ring).style.getPropertyValue('--share')) > 0",
+                    "the ring has begun")
+            }
+        }
+    }
+}
