@@ -5,8 +5,9 @@ extension JobQueue {
     /// Deletes staged files that dead workers have left in a folder.
     ///
     /// Staged files of running attempts, and of committed attempts that are not yet published,
-    /// stay. Files of other stores cannot be told from those of this one, so the jobs of one folder
-    /// belong in one store.
+    /// stay. If the store has no such attempt, the marks of the folder go too, and the folder of
+    /// staged files is empty. Files of other stores cannot be told from those of this one, so the
+    /// jobs of one folder belong in one store.
     ///
     /// - Parameter folder: the folder of the final files.
     /// - Returns: the number of deleted files.
@@ -14,13 +15,18 @@ extension JobQueue {
     public func removeStagedFiles(in folder: String) async throws -> Int {
         let staging = StagePath.staging(in: folder)
         guard FileManager.default.fileExists(atPath: staging) else { return 0 }
-        let files = try FileManager.default.contentsOfDirectory(atPath: staging)
-            .compactMap { name in StagePath.attempt(of: name).map { (name, $0) } }
+        let names = try FileManager.default.contentsOfDirectory(atPath: staging)
+        let files = names.compactMap { name in StagePath.attempt(of: name).map { (name, $0) } }
         let isRunning = try await store.running(files.map(\.1))
         var count = 0
         for (file, isRunning) in zip(files, isRunning) where !isRunning {
             try FileManager.default.removeItem(atPath: "\(staging)/\(file.0)")
             count += 1
+        }
+        if try await !store.mayHaveStagedFiles() {
+            for name in names where name.hasPrefix(StageMark.prefix) {
+                try FileManager.default.removeItem(atPath: "\(staging)/\(name)")
+            }
         }
         return count
     }

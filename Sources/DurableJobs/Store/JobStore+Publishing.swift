@@ -102,5 +102,17 @@ extension JobStore {
             ).map { !$0.isEmpty }
         }
     }
+
+    /// Whether any attempt runs, or is committed and not yet published.
+    package func mayHaveStagedFiles() async throws -> Bool {
+        try await database.transaction(.reading) { session in
+            try !session.query(
+                """
+                SELECT 1 WHERE EXISTS (SELECT 1 FROM durable_job WHERE state = 3)
+                    OR EXISTS (SELECT 1 FROM durable_job WHERE unpublished = 1)
+                """, []
+            ).isEmpty
+        }
+    }
 }
 #endif
