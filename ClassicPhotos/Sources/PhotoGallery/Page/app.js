@@ -324,7 +324,7 @@ function storedView() {
 let loadingKeys = null;
 
 async function showKeys() {
-  loadingKeys ??= import("./keys.js").then(({ Keys }) => new Keys());
+  loadingKeys ??= import("./keys.js").then(({ Keys }) => Keys.load());
   (await loadingKeys).toggle();
 }
 

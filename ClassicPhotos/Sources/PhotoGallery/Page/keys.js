@@ -1,6 +1,6 @@
 // The list of keys, which "?" shows on the page and above a photo.
 
-import { make, signButton } from "./dom.js";
+import { loadStyle, make, signButton } from "./dom.js";
 import { text } from "./strings.js";
 
 const sections = [
@@ -16,6 +16,11 @@ const sections = [
 
 export class Keys {
   #dialog;
+
+  static async load() {
+    await loadStyle("/keys.css");
+    return new Keys();
+  }
 
   constructor() {
     const close = () => this.#dialog.close();

@@ -11,6 +11,7 @@ struct PageRoutes {
             .style("app.css", resources.app_css),
             .style("detail.css", resources.detail_css),
             .style("engine.css", resources.engine_css),
+            .style("keys.css", resources.keys_css),
             .picture("favicon.svg", resources.favicon_svg),
             .picture("placeholder.svg", resources.placeholder_svg),
             .picture("failed.svg", resources.failed_svg),
