@@ -185,11 +185,11 @@ struct UnfinishedQueuesTests {
         }
     }
 
-    @Test func queueIsNotFoundInItsDeinit() {
+    @Test func queueIsNotFoundInItsDeinit() async {
         final class Queue: OperationQueue, @unchecked Sendable {
-            let report: (OperationQueue?) -> Void
+            let report: @Sendable (OperationQueue?) -> Void
 
-            init(_ report: @escaping (OperationQueue?) -> Void) {
+            init(_ report: @escaping @Sendable (OperationQueue?) -> Void) {
                 self.report = report
                 super.init()
             }
@@ -200,11 +200,17 @@ struct UnfinishedQueuesTests {
                 _ = QueueRegistry.unfinished
             }
         }
-        var found: [OperationQueue?] = []
-        let queue = Queue { found.append($0) }
-        #expect(QueueRegistry.entry(of: queue).queue === queue)
-        _ = consume queue
-        #expect(found == [nil])
+        let (wasFound, isGone) = (Tally(), Tally())
+        do {
+            let queue = Queue { found in
+                if found != nil { wasFound.increment() }
+                isGone.increment()
+            }
+            #expect(QueueRegistry.entry(of: queue).queue === queue)
+        }
+        // A listing of another test may still hold the queue.
+        #expect(await comesTrue { isGone.value == 1 })
+        #expect(wasFound.value == 0)
     }
 }
 
