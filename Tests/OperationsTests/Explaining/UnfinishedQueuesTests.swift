@@ -179,9 +179,6 @@ struct UnfinishedQueuesTests {
                     _ = round.entry.withLock { $0 }?.queue?.operationCount
                 }
             }
-            group.addTask {
-                while !round.isOver.load(ordering: .acquiring) { _ = QueueRegistry.unfinished }
-            }
         }
     }
 
