@@ -262,7 +262,17 @@ extension Operation {
                 ThreadContext.release(forgotten)
             }
             if let completionBlock { submit(keptDuring(completionBlock), to: driver) }
-            if keepsBody { Self.performOutside { self.releaseBody() } }
+            if keepsBody { releaseBodyOutside() }
+        }
+    }
+
+    /// Releases the body. This operation has left its queue.
+    private func releaseBodyOutside() {
+        // A thread that is inside no operation may do so at once, without a step.
+        if ThreadContext.current.isInsideOperation || TaskContext.operation != nil {
+            Self.performOutside { self.releaseBody() }
+        } else {
+            releaseBody()
         }
     }
 
