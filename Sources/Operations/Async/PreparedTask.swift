@@ -41,8 +41,11 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
         let loop: @Sendable () async -> Void = { [self] in
             while true {
                 // Usually the work is set before the task begins.
-                await waitForAssignment()
-                let assignment = state.withLock { $0.assignments.popFirst() }
+                var assignment = state.withLock { $0.assignments.popFirst() }
+                if assignment == nil {
+                    await waitForAssignment()
+                    assignment = state.withLock { $0.assignments.popFirst() }
+                }
                 guard let assignment, let work = assignment.work else { return }
                 await work()
                 if assignment.isLast { return }
@@ -85,7 +88,6 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
     // a continuation is resumed before its task has suspended, the runtime orders the two without
     // telling the sanitizer.
     nonisolated(nonsending) private func waitForAssignment() async {
-        if state.withLock({ !$0.assignments.isEmpty }) { return }
         await withUnsafeContinuation { continuation in
             let isSet = state.withLock { state in
                 if state.assignments.isEmpty { state.waiting = continuation }
