@@ -96,6 +96,8 @@ struct PageTests {
                     for: "document.querySelectorAll('[data-picture=filtered]').length > 3"
                         + " && !document.querySelector('.row[data-active=true]')",
                     "the first photos are done")
+                // Those ahead of the list, too: a download that has begun goes on during the fling.
+                try await gallery.idle()
                 _ = try await browser.evaluate(
                     """
                     window.startsWhileMoving = 0;

@@ -60,6 +60,15 @@ struct Gallery: Sendable {
         return events
     }
 
+    /// Returns once no operation runs or waits in any page's queues.
+    func idle() async throws {
+        while try await get("/metrics").text.contains(
+            #/classicphotos_operations_(running|waiting){[^}]*} [1-9]/#)
+        {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
     private func send(
         _ method: String, _ path: String, headers: [(String, String)], body: String?
     ) async throws -> (status: Int, headers: HTTPHeaders, text: String) {
