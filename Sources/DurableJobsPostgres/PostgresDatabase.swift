@@ -31,7 +31,7 @@ final class PostgresDatabase: JobDatabase {
         notifier = PostgresNotifier(beats)
         let (store, program) = (description, program)
         let found = try await Self.explaining(store) {
-            try await program.transaction("BEGIN") { session in
+            try await program.transaction(PostgresBeginning()) { session in
                 // Excludes other processes that make or migrate the tables.
                 _ = try session.query("SELECT pg_advisory_xact_lock(7236837458)")
                 if let schema { try Self.use(schema, session) }
@@ -106,12 +106,12 @@ final class PostgresDatabase: JobDatabase {
         _ kind: TransactionKind, on lane: TransactionLane,
         _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
-        let begin = Self.begin(kind, lane)
+        let beginning = Self.beginning(kind, lane)
         return try await Self.explaining(description) {
             switch lane {
-            case .program: try await program.transaction(begin, translations, body)
-            case .worker: try await worker.transaction(begin, translations, body)
-            case .heartbeat: try await beats.transaction(begin, translations, body)
+            case .program: try await program.transaction(beginning, translations, body)
+            case .worker: try await worker.transaction(beginning, translations, body)
+            case .heartbeat: try await beats.transaction(beginning, translations, body)
             }
         }
     }
@@ -119,21 +119,34 @@ final class PostgresDatabase: JobDatabase {
     /// A worker that stops, or that loses the network, in the middle of a transaction must not keep
     /// locks and old versions of rows for ever. Nor may an open transaction of the application stop
     /// it for ever.
-    private static func begin(_ kind: TransactionKind, _ lane: TransactionLane) -> String {
+    ///
+    /// Joins go through the table of given values, and through an index: so rows are locked in the
+    /// order of those values, and statistics of a queue that was empty a moment ago mislead nobody.
+    /// The penalty of plans that remain sequential would have the server compile them.
+    private static func beginning(
+        _ kind: TransactionKind, _ lane: TransactionLane
+    ) -> PostgresBeginning {
         let lockTimeout = lane == .program ? "10s" : "1s"
-        let limits = """
-            SET LOCAL idle_in_transaction_session_timeout = '10s'; \
-            SET LOCAL lock_timeout = '\(lockTimeout)'
-            """
-        guard kind == .durable else {
-            return "BEGIN; SET LOCAL synchronous_commit = off; \(limits)"
-        }
         // The role or the database may have switched it off. All other values wait for the disk of
         // this server at least.
-        return """
-            BEGIN; SELECT set_config('synchronous_commit', 'on', true) \
-            WHERE current_setting('synchronous_commit') = 'off'; \(limits)
+        let durable = """
+            CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' \
+            ELSE current_setting('synchronous_commit') END
             """
+        var parameters = [
+            ("idle_in_transaction_session_timeout", "'10s'"),
+            ("lock_timeout", "'\(lockTimeout)'"),
+            ("synchronous_commit", kind == .durable ? durable : "'off'"),
+        ]
+        if kind != .reading {
+            for name in ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"] {
+                parameters.append((name, "'off'"))
+            }
+        }
+        let calls = parameters.map { "set_config('\($0.0)', \($0.1), true)" }
+        return PostgresBeginning(
+            begin: kind == .reading ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN",
+            settings: "SELECT \(calls.joined(separator: ", "))")
     }
 
     func watch(_ queue: String, _ changed: @escaping @Sendable () -> Void) -> any Sendable {
@@ -162,7 +175,7 @@ final class PostgresPool: Sendable {
 
     /// Runs a transaction on the first of the connections that are used least.
     func transaction<Result: Sendable>(
-        _ begin: String, _ translations: TranslationCache = PostgresSession.unqualified,
+        _ beginning: PostgresBeginning, _ translations: TranslationCache = PostgresSession.unqualified,
         _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
         let index = uses.withLock { uses in
@@ -171,7 +184,7 @@ final class PostgresPool: Sendable {
             return index
         }
         defer { uses.withLock { $0[index] -= 1 } }
-        return try await links[index].transaction(begin, translations, body)
+        return try await links[index].transaction(beginning, translations, body)
     }
 }
 

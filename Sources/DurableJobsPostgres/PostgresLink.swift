@@ -33,51 +33,39 @@ final class PostgresLink: @unchecked Sendable {
     }
 
     /// Runs a transaction. It is run again, up to ten times, if the server found a deadlock; after
-    /// a pause of random length, so that the others of the deadlock are not met again.
+    /// a pause of random length, so that the others of the deadlock are not met again. It is also
+    /// run again, once, on a new connection, if the connection turned out to be lost before the
+    /// transaction could be committed.
     func transaction<Result: Sendable>(
-        _ begin: String, _ translations: TranslationCache = PostgresSession.unqualified,
+        _ beginning: PostgresBeginning, _ translations: TranslationCache = PostgresSession.unqualified,
         _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
         try await perform { [self] _ in
             var attempt = 1
+            var isReconnected = false
             while true {
+                let session = PostgresSession(try connected(), translations, beginning)
                 do {
-                    return try Self.run(begun(begin, translations), body)
+                    let result = try body(session)
+                    try session.commit()
+                    return result
                 } catch let error as PostgresFailure where error.isTransient && attempt < 10 {
+                    try? session.execute("ROLLBACK")
                     usleep(UInt32.random(in: 1_000...10_000) * UInt32(attempt))
                     attempt += 1
+                } catch is PostgresFailure
+                    where isLost && !session.mayBeCommitted && !isReconnected
+                {
+                    isReconnected = true
+                } catch {
+                    try? session.execute("ROLLBACK")
+                    throw error
                 }
             }
         }
     }
 
-    /// Begins a transaction; connects again if the connection turns out to be lost.
-    private func begun(
-        _ begin: String, _ translations: TranslationCache
-    ) throws -> PostgresSession {
-        do {
-            let session = PostgresSession(try connected(), translations)
-            try session.execute(begin)
-            return session
-        } catch is PostgresFailure {
-            let session = PostgresSession(try connected(), translations)
-            try session.execute(begin)
-            return session
-        }
-    }
-
-    private static func run<Result>(
-        _ session: PostgresSession, _ body: (any SQLSession) throws -> Result
-    ) throws -> Result {
-        do {
-            let result = try body(session)
-            try session.execute("COMMIT")
-            return result
-        } catch {
-            try? session.execute("ROLLBACK")
-            throw error
-        }
-    }
+    private var isLost: Bool { PQstatus(connection) != CONNECTION_OK }
 
     /// Calls a function with the connection, on its thread.
     func perform<Result: Sendable>(
@@ -110,9 +98,12 @@ final class PostgresLink: @unchecked Sendable {
 
     private func connected() throws -> OpaquePointer {
         guard isOpen.withLock({ $0 }) else { throw JobError.closed }
-        if let connection, PQstatus(connection) == CONNECTION_OK {
-            // A failed transaction may have left the connection in one.
-            if PQtransactionStatus(connection) == PQTRANS_IDLE { return connection }
+        // Reads what the server has sent since, such as that it stops. A failed transaction may have
+        // left the connection in one.
+        if let connection, PQconsumeInput(connection) == 1, !isLost,
+            PQtransactionStatus(connection) == PQTRANS_IDLE
+        {
+            return connection
         }
         if let connection { PQfinish(connection) }
         connection = nil

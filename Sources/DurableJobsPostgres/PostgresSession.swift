@@ -13,18 +13,47 @@ struct PostgresFailure: Error, CustomStringConvertible {
     var isTransient: Bool { code == "40P01" || code == "40001" }
 }
 
+/// What begins a transaction.
+struct PostgresBeginning {
+    var begin = "BEGIN"
+    /// A query that sets parameters for the transaction.
+    var settings = "SELECT 1"
+}
+
 /// The statements of one transaction on a connection of libpq.
 ///
 /// Statements have no names, so that a pooler such as pgbouncer may give each transaction another
-/// connection. The executions of a batch are sent together, in the pipeline mode of libpq.
-struct PostgresSession: SQLSession {
+/// connection. Statements that need no answer of each other are sent together, in the pipeline mode
+/// of libpq: the executions of a batch, what begins a transaction with its first statement, and
+/// COMMIT with the last statement, if the transaction says which one that is.
+final class PostgresSession: SQLSession {
     private let connection: OpaquePointer
     private let translations: TranslationCache
+    private var progress: Progress
+    /// Whether the server may have committed the transaction.
+    private(set) var mayBeCommitted = false
 
-    /// - Parameter translations: those of a schema; without them, the search path of the connection
-    ///   decides where the tables are.
-    init(_ connection: OpaquePointer, _ translations: TranslationCache = Self.unqualified) {
+    private enum Progress {
+        /// What is to begin the transaction has not been sent.
+        case notBegun(PostgresBeginning)
+        case open
+        /// The next statement is the last one. What is to begin the transaction has been sent, or
+        /// not.
+        case ending(PostgresBeginning?)
+        case ended
+    }
+
+    /// - Parameters:
+    ///   - translations: those of a schema; without them, the search path of the connection decides
+    ///     where the tables are.
+    ///   - beginning: what begins a transaction, together with the first statement; nil for
+    ///     statements in the caller's transaction, or in none.
+    init(
+        _ connection: OpaquePointer, _ translations: TranslationCache = PostgresSession.unqualified,
+        _ beginning: PostgresBeginning? = nil
+    ) {
         (self.connection, self.translations) = (connection, translations)
+        progress = beginning.map { .notBegun($0) } ?? .open
     }
 
     static let unqualified = TranslationCache(dialect(schema: nil))
@@ -70,7 +99,11 @@ struct PostgresSession: SQLSession {
 
     func query(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
         let text = translations[sql]
-        let result = PostgresArguments(arguments).withPointers { count, values, lengths, formats in
+        let arguments = PostgresArguments(arguments)
+        guard case .open = progress else {
+            return try pipeline([.statement(text, arguments)]).flatMap { $0 }
+        }
+        let result = arguments.withPointers { count, values, lengths, formats in
             PQexecParams(connection, text, count, nil, values, lengths, formats, 1)
         }
         defer { PQclear(result) }
@@ -79,36 +112,102 @@ struct PostgresSession: SQLSession {
 
     func batch(_ sql: String, _ arguments: [[SQLValue]]) throws -> [[SQLRow]] {
         guard arguments.count > 1 else { return try arguments.map { try query(sql, $0) } }
+        let executions = arguments.map { Message.execution(PostgresArguments($0)) }
+        return Array(try pipeline([.preparation(translations[sql])] + executions).dropFirst())
+    }
+
+    func query(_ statement: TableStatement, _ given: [[SQLValue]]) throws -> [SQLRow] {
+        guard !given.isEmpty else { return [] }
+        let text = translations[statement.arrays]
+        let messages = PostgresArguments.portions(statement.kinds, given).map {
+            Message.statement(text, $0)
+        }
+        return try pipeline(messages).flatMap { $0 }
+    }
+
+    func endsWithNextStatement() {
+        switch progress {
+        case .notBegun(let beginning): progress = .ending(beginning)
+        case .open, .ending: progress = .ending(nil)
+        case .ended: preconditionFailure("the transaction has ended")
+        }
+    }
+
+    /// Commits the transaction, unless a statement has done so.
+    func commit() throws {
+        switch progress {
+        case .notBegun, .ended: return
+        case .open, .ending:
+            progress = .ended
+            mayBeCommitted = true
+            try execute("COMMIT")
+        }
+    }
+
+    // MARK: Pipelines
+
+    private enum Message {
+        case statement(String, PostgresArguments)
+        /// Prepares the statement of the executions that follow.
+        case preparation(String)
+        case execution(PostgresArguments)
+    }
+
+    /// Sends messages together, with what begins and ends the transaction, and returns the rows of
+    /// each.
+    private func pipeline(_ messages: [Message]) throws -> [[SQLRow]] {
+        let none = PostgresArguments([])
+        var before: [Message] = []
+        var after: [Message] = []
+        switch progress {
+        case .notBegun(let beginning):
+            before = [.statement(beginning.begin, none), .statement(beginning.settings, none)]
+            progress = .open
+        case .open: break
+        case .ending(let beginning?):
+            // A pipeline without BEGIN is a transaction.
+            before = [.statement(beginning.settings, none)]
+            (progress, mayBeCommitted) = (.ended, true)
+        case .ending(nil):
+            after = [.statement("COMMIT", none)]
+            (progress, mayBeCommitted) = (.ended, true)
+        case .ended: preconditionFailure("the transaction has ended")
+        }
         guard PQenterPipelineMode(connection) == 1 else { throw failure(nil) }
         var isClean = false
         // A connection that is left in the pipeline mode is not used again.
         defer { if isClean { PQexitPipelineMode(connection) } }
-        guard PQsendPrepare(connection, "", translations[sql], 0, nil) == 1 else {
-            throw failure(nil)
-        }
-        for list in arguments {
-            let isSent = PostgresArguments(list).withPointers { count, values, lengths, formats in
-                PQsendQueryPrepared(connection, "", count, values, lengths, formats, 1)
-            }
-            guard isSent == 1 else { throw failure(nil) }
+        for message in before + messages + after {
+            guard send(message) else { throw failure(nil) }
         }
         guard PQpipelineSync(connection) == 1 else { throw failure(nil) }
-        let results = try receive(arguments.count)
+        let results = try receive()
         isClean = true
-        return try results.get()
+        return Array(try results.get().dropFirst(before.count).prefix(messages.count))
     }
 
-    /// Reads the answers to a batch up to its end, also after an error.
-    private func receive(_ count: Int) throws -> Result<[[SQLRow]], any Error> {
+    private func send(_ message: Message) -> Bool {
+        switch message {
+        case .statement(let text, let arguments):
+            arguments.withPointers { count, values, lengths, formats in
+                PQsendQueryParams(connection, text, count, nil, values, lengths, formats, 1)
+            } == 1
+        case .preparation(let text): PQsendPrepare(connection, "", text, 0, nil) == 1
+        case .execution(let arguments):
+            arguments.withPointers { count, values, lengths, formats in
+                PQsendQueryPrepared(connection, "", count, values, lengths, formats, 1)
+            } == 1
+        }
+    }
+
+    /// Reads the answers to a pipeline up to its end, also after an error.
+    private func receive() throws -> Result<[[SQLRow]], any Error> {
         var all: [[SQLRow]] = []
-        all.reserveCapacity(count)
         var error: (any Error)?
-        var number = -1  // the first answer is that to the preparation
         while true {
+            // nil is the end of one answer.
             guard let result = PQgetResult(connection) else {
-                // The end of one answer.
                 guard PQstatus(connection) == CONNECTION_OK else { throw failure(nil) }
-                number += 1
                 continue
             }
             defer { PQclear(result) }
@@ -118,8 +217,7 @@ struct PostgresSession: SQLSession {
             case PGRES_PIPELINE_ABORTED: break
             default:
                 do {
-                    let rows = try rows(result)
-                    if number >= 0 { all.append(rows) }
+                    all.append(try rows(result))
                 } catch let failure {
                     guard PQstatus(connection) == CONNECTION_OK else { throw failure }
                     error = error ?? failure
@@ -172,23 +270,90 @@ struct PostgresSession: SQLSession {
     }
 }
 
-/// The arguments of one execution, in the form of libpq: numbers and texts as text, bytes as they
-/// are.
+/// The arguments of one execution, in the form of libpq: numbers and texts as text; bytes as they
+/// are; arrays in the binary form of the server, since their texts would have to be quoted.
 private struct PostgresArguments {
-    private let values: [[UInt8]?]
-    private let formats: [Int32]
+    private var bytes: [UInt8] = []
+    /// Where each value begins, and its length; nil for NULL.
+    private var values: [(start: Int, count: Int)?] = []
+    private var formats: [Int32] = []
+
+    /// How many rows, and about how many bytes, one execution gets at most.
+    private static let (mostRows, mostBytes) = (1_000, 8 << 20)
 
     init(_ arguments: [SQLValue]) {
-        values = arguments.map { value in
+        for value in arguments {
+            let start = bytes.count
+            var format: Int32 = 0
             switch value {
-            case .null: nil
-            case .integer(let number): Array("\(number)\0".utf8)
-            case .text(let text): Array("\(text)\0".utf8)
-            // An empty array has no address.
-            case .bytes(let data): Array(data) + [0]
+            case .null: break
+            case .integer(let number): bytes += "\(number)".utf8
+            case .text(let text): bytes += text.utf8
+            case .bytes(let data):
+                bytes += data
+                format = 1
             }
+            values.append(value == .null ? nil : (start, bytes.count - start))
+            formats.append(format)
+            // The end of a text. It does not count.
+            bytes.append(0)
         }
-        formats = arguments.map { if case .bytes = $0 { 1 } else { 0 } }
+    }
+
+    /// One array for each column of a table.
+    private init(_ kinds: [TableStatement.Kind], _ rows: ArraySlice<[SQLValue]>) {
+        for (column, kind) in kinds.enumerated() {
+            let start = bytes.count
+            let hasNull = rows.contains { $0[column] == .null }
+            let head = [
+                1,  // dimension
+                hasNull ? 1 : 0, kind.objectIdentifier, Int32(rows.count),
+                1,  // the first index
+            ]
+            for number in head { append(number) }
+            for row in rows { append(row[column]) }
+            values.append((start, bytes.count - start))
+            formats.append(1)
+        }
+    }
+
+    /// Divides a table among executions.
+    static func portions(
+        _ kinds: [TableStatement.Kind], _ rows: [[SQLValue]]
+    ) -> [PostgresArguments] {
+        var portions: [PostgresArguments] = []
+        var start = 0
+        var size = 0
+        for (index, row) in rows.enumerated() {
+            let isFull = index - start == mostRows || size > mostBytes
+            if isFull {
+                portions.append(PostgresArguments(kinds, rows[start..<index]))
+                (start, size) = (index, 0)
+            }
+            size += row.reduce(0) { $0 + $1.size }
+        }
+        portions.append(PostgresArguments(kinds, rows[start...]))
+        return portions
+    }
+
+    private mutating func append(_ number: some FixedWidthInteger) {
+        withUnsafeBytes(of: number.bigEndian) { bytes += $0 }
+    }
+
+    /// Adds an element of an array: its length, and its bytes.
+    private mutating func append(_ value: SQLValue) {
+        switch value {
+        case .null: append(Int32(-1))
+        case .integer(let number):
+            append(Int32(8))
+            append(number)
+        case .text(let text):
+            append(Int32(text.utf8.count))
+            bytes += text.utf8
+        case .bytes(let data):
+            append(Int32(data.count))
+            bytes += data
+        }
     }
 
     typealias Pointers = UnsafePointer<UnsafePointer<CChar>?>
@@ -196,22 +361,37 @@ private struct PostgresArguments {
     func withPointers<Result>(
         _ body: (Int32, Pointers?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> Result
     ) -> Result {
-        var all: [UInt8] = []
-        var offsets: [Int?] = []
-        for value in values {
-            offsets.append(value.map { _ in all.count })
-            all += value ?? []
-        }
-        // The zero at the end does not count.
-        let lengths = values.map { Int32(($0?.count ?? 1) - 1) }
-        return all.withUnsafeBytes { bytes in
-            let pointers = offsets.map { offset in
-                offset.flatMap { bytes.baseAddress?.advanced(by: $0) }?
+        let lengths = values.map { Int32($0?.count ?? 0) }
+        return bytes.withUnsafeBytes { bytes in
+            let pointers = values.map { value in
+                value.flatMap { bytes.baseAddress?.advanced(by: $0.start) }?
                     .assumingMemoryBound(to: CChar.self)
             }
             return pointers.withUnsafeBufferPointer {
                 body(Int32(values.count), $0.baseAddress, lengths, formats)
             }
+        }
+    }
+}
+
+extension TableStatement.Kind {
+    /// The server's number of the type, which is the same in all databases.
+    fileprivate var objectIdentifier: Int32 {
+        switch self {
+        case .integer: 20
+        case .text: 25
+        case .bytes: 17
+        }
+    }
+}
+
+extension SQLValue {
+    /// The number of bytes of a text, or of bytes.
+    fileprivate var size: Int {
+        switch self {
+        case .null, .integer: 8
+        case .text(let text): text.utf8.count
+        case .bytes(let data): data.count
         }
     }
 }

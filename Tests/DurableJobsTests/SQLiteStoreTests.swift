@@ -226,33 +226,19 @@ struct SQLiteStoreTests {
             let new = try queue.newJob(
                 Echo(text: "second"), try JobOptions([.unique(by: "key")]), after: [first])
             let id = try await queue.store.database.transaction(.durable) { session in
-                try queue.enqueue(new, ConflictingOnce(session))
+                var insertions = 0
+                return try queue.enqueue(
+                    new,
+                    WatchedSession(session) { _ in
+                        insertions += 1
+                        return insertions > 1
+                    })
             }
             #expect(try await queue.info(id)?.state == .blocked)
             try await withWorker(queue, [Echo.self]) { _ in
                 _ = try await queue.handle(of: Echo.self, id: id).value
             }
         }
-    }
-}
-
-/// A session whose first insertion of a job is refused because of a conflict.
-private final class ConflictingOnce: SQLSession {
-    private let session: any SQLSession
-    private var hasRefused = false
-
-    init(_ session: any SQLSession) { self.session = session }
-
-    func query(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
-        if !hasRefused, sql.contains("INSERT INTO durable_job (") {
-            hasRefused = true
-            return []
-        }
-        return try session.query(sql, arguments)
-    }
-
-    func batch(_ sql: String, _ arguments: [[SQLValue]]) throws -> [[SQLRow]] {
-        try session.batch(sql, arguments)
     }
 }
 #endif

@@ -206,4 +206,30 @@ struct WriteFile: Job {
         return path
     }
 }
+
+/// A session that lets a test look at each insertion of jobs before it happens.
+final class WatchedSession: SQLSession {
+    private let session: any SQLSession
+    private let mayInsert: ([[SQLValue]]) throws -> Bool
+
+    /// - Parameter mayInsert: gets the rows; if it returns false, they count as conflicting.
+    init(_ session: any SQLSession, _ mayInsert: @escaping ([[SQLValue]]) throws -> Bool) {
+        (self.session, self.mayInsert) = (session, mayInsert)
+    }
+
+    func query(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
+        try session.query(sql, arguments)
+    }
+
+    func batch(_ sql: String, _ arguments: [[SQLValue]]) throws -> [[SQLRow]] {
+        try session.batch(sql, arguments)
+    }
+
+    func query(_ statement: TableStatement, _ given: [[SQLValue]]) throws -> [SQLRow] {
+        if statement.single.contains("INSERT INTO durable_job ("), !(try mayInsert(given)) {
+            return []
+        }
+        return try session.query(statement, given)
+    }
+}
 #endif

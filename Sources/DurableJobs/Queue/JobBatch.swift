@@ -75,8 +75,9 @@ extension JobQueue {
 }
 
 /// Stores the jobs of one batch in chunks, with back-pressure. Used by one task.
-final class BatchWriter {
+final class BatchWriter<J: Job> {
     private let queue: JobQueue
+    private let traits: [JobTrait]
     private let options: JobOptions
     private let limit: Int
     private let batch: Int64
@@ -89,9 +90,10 @@ final class BatchWriter {
     private let signs: Task<Void, Never>
 
     init(
-        _ queue: JobQueue, _ title: String, into batch: JobBatch?, limit: Int, _ options: JobOptions
+        _ queue: JobQueue, _ title: String, into batch: JobBatch?, limit: Int, _ traits: [JobTrait]
     ) async throws {
-        (self.queue, self.options, self.limit) = (queue, options, max(1, limit))
+        options = try JobOptions(traits, of: J.self)
+        (self.queue, self.traits, self.limit) = (queue, traits, max(1, limit))
         if let batch {
             guard try await queue.store.renewWriter(of: batch.id) else {
                 throw JobError.unusableStore(
@@ -113,7 +115,8 @@ final class BatchWriter {
 
     deinit { signs.cancel() }
 
-    func add(_ job: some Job) async throws {
+    func add(_ job: J, _ own: [JobTrait]) async throws {
+        let options = own.isEmpty ? options : try JobOptions(traits + own, of: J.self)
         chunk.append(try queue.newJob(job, options))
         if chunk.count >= min(JobQueue.chunk, limit) { try await flush() }
     }

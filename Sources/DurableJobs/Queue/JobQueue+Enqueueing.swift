@@ -162,17 +162,21 @@ extension JobQueue {
     ///   - batch: a batch of this queue to add the jobs to; nil for a new one.
     ///   - traits: further settings of all jobs.
     ///   - job: returns the job for an element.
+    ///   - ownTraits: returns the settings of one job, such as its unique key.
     /// - Returns: the batch of the jobs, all of which are stored. Jobs that join an unfinished job
     ///   because of a unique key are not part of it.
     @discardableResult
     public func enqueue<S: Sequence, J: Job>(
         each elements: S, within limit: Int = 50_000, named title: String = "",
         into batch: JobBatch? = nil,
-        _ traits: JobTrait..., job: (S.Element) throws -> J
+        _ traits: JobTrait..., job: (S.Element) throws -> J,
+        traits ownTraits: (J) throws -> [JobTrait] = { _ in [] }
     ) async throws -> JobBatch {
-        let writer = try await BatchWriter(
-            self, title, into: batch, limit: limit, JobOptions(traits, of: J.self))
-        for element in elements { try await writer.add(try job(element)) }
+        let writer = try await BatchWriter<J>(self, title, into: batch, limit: limit, traits)
+        for element in elements {
+            let new = try job(element)
+            try await writer.add(new, ownTraits(new))
+        }
         return try await writer.end()
     }
 
@@ -182,11 +186,14 @@ extension JobQueue {
     public func enqueue<S: AsyncSequence, J: Job>(
         each elements: S, within limit: Int = 50_000, named title: String = "",
         into batch: JobBatch? = nil,
-        _ traits: JobTrait..., job: (S.Element) async throws -> J
+        _ traits: JobTrait..., job: (S.Element) async throws -> J,
+        traits ownTraits: (J) throws -> [JobTrait] = { _ in [] }
     ) async throws -> JobBatch {
-        let writer = try await BatchWriter(
-            self, title, into: batch, limit: limit, JobOptions(traits, of: J.self))
-        for try await element in elements { try await writer.add(try await job(element)) }
+        let writer = try await BatchWriter<J>(self, title, into: batch, limit: limit, traits)
+        for try await element in elements {
+            let new = try await job(element)
+            try await writer.add(new, ownTraits(new))
+        }
         return try await writer.end()
     }
 }

@@ -34,6 +34,10 @@ package struct SQLiteSession: SQLSession {
         return try arguments.map { try run(statement, $0) }
     }
 
+    package func query(_ statement: TableStatement, _ given: [[SQLValue]]) throws -> [SQLRow] {
+        try batch(statement.single, given).flatMap { $0 }
+    }
+
     private func run(_ statement: Statement, _ arguments: [SQLValue]) throws -> [SQLRow] {
         try statement.setArguments(StatementArguments(arguments.map { $0.databaseValue }))
         guard statement.columnCount > 0 else {

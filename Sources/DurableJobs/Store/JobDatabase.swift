@@ -37,6 +37,36 @@ package struct SQLRow: Sendable {
     }
 }
 
+/// A statement about a table of values, which it calls `given`.
+///
+/// A database that answers over a network gets the whole table at once, in an array for each
+/// column; another one executes the statement for each row.
+package struct TableStatement: Sendable {
+    package enum Kind: String, Sendable {
+        case integer = "BIGINT"
+        case text = "TEXT"
+        case bytes = "{bytes}"
+    }
+
+    package let kinds: [Kind]
+    /// The statement for one row.
+    package let single: String
+    /// The statement for arrays.
+    package let arrays: String
+
+    /// - Parameters:
+    ///   - columns: the columns of `given`, whose names differ from those of the other tables
+    ///     wherever the statement does not say which table it means.
+    ///   - sql: the statement.
+    package init(_ columns: KeyValuePairs<String, Kind>, _ sql: String) {
+        kinds = columns.map(\.value)
+        let given = "WITH given (\(columns.map(\.key).joined(separator: ", "))) AS"
+        single = "\(given) (VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))) \(sql)"
+        let arrays = kinds.map { "?::\($0.rawValue)[]" }.joined(separator: ", ")
+        self.arrays = "\(given) (SELECT * FROM unnest(\(arrays))) \(sql)"
+    }
+}
+
 /// The statements of one transaction. Used on the thread that runs the transaction only.
 ///
 /// Statements are written once for all databases, with `?` for arguments, and with words in braces
@@ -48,6 +78,14 @@ package protocol SQLSession {
     /// Executes one statement for each list of arguments, in their order, and returns the rows of
     /// each execution.
     func batch(_ sql: String, _ arguments: [[SQLValue]]) throws -> [[SQLRow]]
+
+    /// Executes a statement for the rows of `given`, in their order, and returns the rows of all
+    /// executions, in any order.
+    func query(_ statement: TableStatement, _ given: [[SQLValue]]) throws -> [SQLRow]
+
+    /// Says that the next statement is the last one of the transaction. A database may commit the
+    /// transaction together with it.
+    func endsWithNextStatement()
 }
 
 extension SQLSession {
@@ -55,6 +93,8 @@ extension SQLSession {
 
     /// The store's time in milliseconds since 1970.
     package func now() throws -> Int64 { try query("SELECT {now}").first?.integer(0) ?? 0 }
+
+    package func endsWithNextStatement() {}
 }
 
 /// What a transaction promises.

@@ -4,15 +4,29 @@ import Operations
 /// The statements that store new jobs. They are used inside of the library's transactions, and of
 /// a caller's own.
 package enum Enqueueing {
-    private static let insert = """
-        INSERT INTO durable_job (queue, name, version, arguments, state, rank, base_rank,
-            position, run_at,
-            deadline, timeout, retry_limit, backoff, pending, is_wide, unique_key, exclusive_key,
-            batch, trace, enqueued_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {now})
-        ON CONFLICT (queue, unique_key) WHERE unique_key IS NOT NULL AND state < 10 DO NOTHING
-        RETURNING id
+    /// A job's position is its place after the head of its rank, which a batch remembers.
+    private static let insert = TableStatement(
+        [
+            "queue": .text, "name": .text, "version": .integer, "arguments": .bytes,
+            "state": .integer, "rank": .integer, "place": .integer, "head": .integer,
+            "run_at": .integer, "deadline": .integer, "timeout": .integer,
+            "retry_limit": .integer, "backoff": .text, "pending": .integer, "is_wide": .integer,
+            "unique_key": .text, "exclusive_key": .text, "batch": .integer, "trace": .text,
+        ],
         """
+        INSERT INTO durable_job (queue, name, version, arguments, state, rank, base_rank,
+            position, run_at, deadline, timeout, retry_limit, backoff, pending, is_wide,
+            unique_key, exclusive_key, batch, trace, enqueued_at)
+        SELECT queue, name, version, arguments, state, rank, rank,
+            place + COALESCE(head, (
+                SELECT h.position FROM durable_job_head h
+                WHERE h.queue = given.queue AND h.rank = given.rank), 0),
+            run_at, deadline, timeout, retry_limit, backoff, pending, is_wide,
+            unique_key, exclusive_key, batch, trace, {now}
+        FROM given WHERE TRUE
+        ON CONFLICT (queue, unique_key) WHERE unique_key IS NOT NULL AND state < 10 DO NOTHING
+        RETURNING id, unique_key, position
+        """)
 
     /// Stores jobs. Their dependencies must be stored, or come before them in the array.
     ///
@@ -25,7 +39,6 @@ package enum Enqueueing {
         _ jobs: [NewJob], in queue: String, at places: inout BatchPlaces,
         mayStayOpen: Bool = false, _ session: any SQLSession
     ) throws -> [JobID] {
-        try findHeads(jobs, queue, &places, session)
         let now =
             jobs.contains { $0.options.start != nil || $0.options.deadline != nil }
             ? try session.now() : 0
@@ -35,7 +48,10 @@ package enum Enqueueing {
         // Positions are those of the array. The order of the statements is another one.
         let rows = jobs.map { row($0, queue, now, &places) }
         if attached.isEmpty, jobs.allSatisfy({ $0.dependencies.isEmpty }) {
-            let ids = try insert(Array(jobs.indices), of: jobs, rows, queue, session)
+            if places.batch == nil, !mayStayOpen, jobs.allSatisfy({ $0.uniqueKey == nil }) {
+                session.endsWithNextStatement()
+            }
+            let ids = try insert(Array(jobs.indices), of: jobs, rows, queue, &places, session)
             places.stored += Int64(ids.count { $0.isNew })
             return ids.map(\.id)
         }
@@ -58,20 +74,26 @@ package enum Enqueueing {
     /// - Returns: for each of the indices, the new job, or the unfinished one with the same key.
     private static func insert(
         _ indices: [Int], of jobs: [NewJob], _ rows: [[SQLValue]], _ queue: String,
-        _ session: any SQLSession
+        _ places: inout BatchPlaces, _ session: any SQLSession
     ) throws -> [(id: JobID, isNew: Bool)] {
-        let keys = jobs.map { $0.uniqueKey ?? "" }
+        let keys = jobs.map(\.uniqueKey)
         let order = indices.indices.sorted {
-            (keys[indices[$0]], $0) < (keys[indices[$1]], $1)
+            (keys[indices[$0]] ?? "", $0) < (keys[indices[$1]] ?? "", $1)
         }
-        let inserted = try session.batch(insert, order.map { rows[indices[$0]] })
+        // Numbers ascend in the order of the insertions. Only rows with keys can be missing.
+        var inserted = try session.query(insert, order.map { rows[indices[$0]] })
+            .sorted { $0.integer(0) < $1.integer(0) }[...]
         var result = indices.map { _ in (id: JobID(0), isNew: false) }
-        for (place, row) in zip(order, inserted) {
-            if let id = row.first?.integer(0) {
-                result[place] = (JobID(id), true)
+        for place in order {
+            let index = indices[place]
+            if let row = inserted.first, row.text(1) == keys[index] {
+                inserted.removeFirst()
+                learnHead(of: rows[index], from: row.integer(2), &places)
+                result[place] = (JobID(row.integer(0)), true)
+            } else if let key = keys[index] {
+                result[place] = try joined(key, rows[index], queue, session)
             } else {
-                let index = indices[place]
-                result[place] = try joined(keys[index], rows[index], queue, session)
+                throw notReturned(queue)
             }
         }
         try withdrawRepeated(&result, indices.map { jobs[$0] }, queue, session)
@@ -133,7 +155,9 @@ package enum Enqueueing {
         }
         let withKeys = jobs.indices.filter { jobs[$0].uniqueKey != nil && ids[$0] == nil }
         let blocked = rows.map { RowColumn.blocked($0) }
-        for (index, id) in zip(withKeys, try insert(withKeys, of: jobs, blocked, queue, session)) {
+        for (index, id) in zip(
+            withKeys, try insert(withKeys, of: jobs, blocked, queue, &places, session))
+        {
             ids[index] = id
         }
         var ends = try endsOfDependencies(jobs, joined: ids, mayStayOpen, session)
@@ -152,17 +176,21 @@ package enum Enqueueing {
                     RowColumn.changing.map { row[$0] } + [.integer(id.rawValue)])
                 ends[id] = try store(edges, of: id, marking: !mayStayOpen, session)
             case nil:
-                guard let id = try session.query(insert, row).first?.integer(0) else {
-                    throw JobError.unusableStore(
-                        store: queue, reason: "it has not returned the number of a new job")
+                guard let inserted = try session.query(insert, [row]).first else {
+                    throw notReturned(queue)
                 }
+                let id = JobID(inserted.integer(0))
+                learnHead(of: row, from: inserted.integer(2), &places)
                 places.stored += 1
-                result.append(JobID(id))
-                ends[JobID(id)] = try store(
-                    edges, of: JobID(id), marking: !mayStayOpen, session)
+                result.append(id)
+                ends[id] = try store(edges, of: id, marking: !mayStayOpen, session)
             }
         }
         return result
+    }
+
+    private static func notReturned(_ queue: String) -> JobError {
+        .unusableStore(store: queue, reason: "it has not returned the number of a new job")
     }
 
     /// Returns the completed jobs whose attachments are in the store, by those of their unique keys
@@ -196,6 +224,23 @@ package enum Enqueueing {
 
         var isUnmet: Bool { end.map { !$0.meets(Int64(condition.rawValue)) } ?? false }
     }
+
+    private static let markDependency = TableStatement(
+        ["job": .integer],
+        """
+        UPDATE durable_job SET has_dependents = 1 FROM given
+        WHERE id = job AND has_dependents = 0
+        """)
+
+    private static let insertEdge = TableStatement(
+        [
+            "dependency": .integer, "dependent": .integer, "condition": .integer,
+            "is_wide": .integer, "resolved": .integer,
+        ],
+        """
+        INSERT INTO durable_job_edge (dependency, dependent, condition, is_wide, resolved)
+        SELECT dependency, dependent, condition, is_wide, resolved FROM given
+        """)
 
     private struct DependencyRow {
         let state: JobState
@@ -277,15 +322,12 @@ package enum Enqueueing {
         let isWide = edges.count > JobLimits.narrowDependencies
         if isMarking {
             // Jobs of the same transaction have no mark yet.
-            _ = try session.batch(
-                "UPDATE durable_job SET has_dependents = 1 WHERE id = ? AND has_dependents = 0",
+            _ = try session.query(
+                markDependency,
                 edges.filter { $0.end == nil }.map { [.integer($0.dependency.rawValue)] })
         }
-        _ = try session.batch(
-            """
-            INSERT INTO durable_job_edge (dependency, dependent, condition, is_wide, resolved)
-            VALUES (?, ?, ?, ?, ?)
-            """,
+        _ = try session.query(
+            insertEdge,
             edges.map {
                 [
                     .integer($0.dependency.rawValue), .integer(id.rawValue),
@@ -311,7 +353,7 @@ package enum Enqueueing {
     ) -> [SQLValue] {
         let options = job.options
         let rank = Int64(-options.priority.rawValue)
-        var place = places.places[rank] ?? (0, 0)
+        var place = places.places[rank] ?? (nil, 0)
         place.count += 1
         places.places[rank] = place
         let start = options.start?.milliseconds(now: now)
@@ -319,7 +361,7 @@ package enum Enqueueing {
         return [
             .text(queue), .text(job.name), .integer(Int64(job.version)), .bytes(job.arguments),
             .integer(isLater ? StateNumber.scheduled : StateNumber.available), .integer(rank),
-            .integer(rank), .integer(place.head + place.count), SQLValue(start),
+            .integer(place.count), SQLValue(place.head), SQLValue(start),
             SQLValue(options.deadline?.milliseconds(now: now)),
             SQLValue(options.timeout?.milliseconds), .integer(Int64(options.retryLimit)),
             SQLValue(options.retryLimit > 0 ? BackoffText.encode(options.backoff) : nil),
@@ -330,7 +372,7 @@ package enum Enqueueing {
 
     /// The columns of a row that depend on the job's edges.
     private enum RowColumn {
-        static let (state, pending, isWide) = (4, 13, 14)
+        static let (state, rank, place, pending, isWide) = (4, 5, 6, 13, 14)
         static let changing = [state, pending, isWide]
 
         static func blocked(_ row: [SQLValue]) -> [SQLValue] {
@@ -351,6 +393,16 @@ package enum Enqueueing {
         }
     }
 
+    /// Notes the head of a row's rank, which the store has added to the row's place.
+    private static func learnHead(
+        of row: [SQLValue], from position: Int64, _ places: inout BatchPlaces
+    ) {
+        guard case .integer(let rank) = row[RowColumn.rank], places.places[rank]?.head == nil,
+            case .integer(let place) = row[RowColumn.place]
+        else { return }
+        places.places[rank]?.head = position - place
+    }
+
     /// Returns the unfinished job with a unique key. If that job has just ended, stores the row of
     /// the new job after all.
     private static func joined(
@@ -361,24 +413,12 @@ package enum Enqueueing {
                 "SELECT id FROM durable_job WHERE queue = ? AND unique_key = ? AND state < 10",
                 [.text(queue), .text(key)])
             if let row = rows.first { return (JobID(row.integer(0)), false) }
-            if let row = try session.query(insert, row).first {
+            if let row = try session.query(insert, [row]).first {
                 return (JobID(row.integer(0)), true)
             }
         }
         throw JobError.unusableStore(
             store: queue, reason: "jobs with one unique key come and go too quickly")
-    }
-
-    private static func findHeads(
-        _ jobs: [NewJob], _ queue: String, _ places: inout BatchPlaces, _ session: any SQLSession
-    ) throws {
-        let ranks = Set(jobs.map { Int64(-$0.options.priority.rawValue) })
-        for rank in ranks.sorted() where places.places[rank] == nil {
-            let rows = try session.query(
-                "SELECT position FROM durable_job_head WHERE queue = ? AND rank = ?",
-                [.text(queue), .integer(rank)])
-            places.places[rank] = (rows.first?.integer(0) ?? 0, 0)
-        }
     }
 }
 

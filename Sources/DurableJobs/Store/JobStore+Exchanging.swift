@@ -39,25 +39,34 @@ extension JobStore {
 
     /// The condition that fences attempts; tests break it.
     private static var guardingToken: String {
-        if Faults.unguarded { return "(attempt = ? OR worker = ? OR 1 = 1)" }
-        if Faults.running { return "(attempt = ? OR worker = ? OR 1 = 1) AND \(isRunning)" }
-        return "attempt = ? AND worker = ? AND \(isRunning)"
+        if Faults.unguarded { return "1 = 1" }
+        if Faults.running { return isRunning }
+        return "attempt = of_attempt AND worker = of_worker AND \(isRunning)"
     }
 
-    package static let report = """
-        UPDATE durable_job SET
-            state = CASE WHEN cancel_reason IS NOT NULL AND ? <> 12 THEN 11 ELSE ? END,
-            worker = CASE WHEN ? = 1 THEN NULL ELSE worker END,
-            result = ?, outputs = ?,
-            unpublished = CASE WHEN cancel_reason IS NULL THEN ? ELSE 0 END,
-            error = CASE WHEN cancel_reason IS NULL OR ? = 12 THEN ?
-                WHEN ? = 4 THEN cancel_reason || '; its last attempt ended with: ' || ?
-                ELSE cancel_reason END,
-            run_at = {now} + ?, failures = failures + ?, deaths = 0,
-            ended_at = {now}
-        WHERE id = ? AND \(guardingToken)
-        RETURNING id, state, has_dependents, exclusive_key IS NOT NULL, batch, is_upstream
+    package static let report = TableStatement(
+        [
+            "job": .integer, "of_attempt": .integer, "of_worker": .text, "new_state": .integer,
+            "new_result": .bytes, "new_outputs": .text, "new_error": .text, "wait": .integer,
+            "new_failures": .integer,
+        ],
         """
+        UPDATE durable_job SET
+            state = CASE WHEN cancel_reason IS NOT NULL AND new_state <> 12 THEN 11
+                ELSE new_state END,
+            worker = CASE WHEN new_state = 2 THEN NULL ELSE worker END,
+            result = new_result, outputs = new_outputs,
+            unpublished = CASE WHEN cancel_reason IS NULL AND new_outputs IS NOT NULL THEN 1
+                ELSE 0 END,
+            error = CASE WHEN cancel_reason IS NULL OR new_state = 12 THEN new_error
+                WHEN new_state = 4 THEN
+                    cancel_reason || '; its last attempt ended with: ' || new_error
+                ELSE cancel_reason END,
+            run_at = {now} + wait, failures = failures + new_failures, deaths = 0,
+            ended_at = {now}
+        FROM given WHERE id = job AND \(guardingToken)
+        RETURNING id, state, has_dependents, exclusive_key IS NOT NULL, batch, is_upstream
+        """)
 
     private func commit(
         _ exchange: Exchange, _ answer: inout ExchangeAnswer, _ session: any SQLSession
@@ -66,16 +75,17 @@ extension JobStore {
         let order = exchange.ended.indices.sorted {
             exchange.ended[$0].token.job < exchange.ended[$1].token.job
         }
-        let rows = try session.batch(
-            Self.report, order.map { Self.arguments(of: exchange.ended[$0]) })
+        let rows = try session.query(
+            Self.report, order.map { Self.arguments(of: exchange.ended[$0]) }
+        ).byNumber
         answer.verdicts = Array(repeating: .fenced, count: exchange.ended.count)
         var ends: [(id: JobID, state: JobState, isUpstream: Bool)] = []
         var counts: [(Int64?, JobState)] = []
         var keys: [[SQLValue]] = []
         var attachments: [(job: JobID, bytes: Data)] = []
-        for (index, rows) in zip(order, rows) {
+        for index in order {
             let token = exchange.ended[index].token
-            guard let row = rows.first else {
+            guard let row = rows[token.job.rawValue] else {
                 answer.verdicts[index] = try earlierVerdict(token, session)
                 continue
             }
@@ -136,13 +146,10 @@ extension JobStore {
         case .cancelled(let reason): (state, error) = (.cancelled, .text(reason))
         case .handedBack: state = .available
         }
-        let number = SQLValue.integer(Int64(state.rawValue))
         return [
-            number, number, SQLValue(state == .available), result, outputs,
-            SQLValue(outputs != .null), number, error, number, error, SQLValue(wait),
-            .integer(failures),
             .integer(ended.token.job.rawValue), .integer(Int64(ended.token.attempt)),
-            .text(ended.token.worker),
+            .text(ended.token.worker), .integer(Int64(state.rawValue)), result, outputs, error,
+            SQLValue(wait), .integer(failures),
         ]
     }
 
@@ -163,6 +170,20 @@ extension JobStore {
     }
 
     // MARK: Claims
+
+    private static let take = TableStatement(
+        ["job": .integer, "new_worker": .text],
+        """
+        UPDATE durable_job SET state = 3, attempt = attempt + 1, worker = new_worker,
+            started_at = {now}, run_at = NULL
+        FROM given WHERE id = job AND state = 2
+        RETURNING id, attempt, name, version, arguments, failures, retry_limit, backoff, timeout,
+            deadline, started_at, enqueued_at, batch, trace
+        """)
+
+    private static let makeAvailable = TableStatement(
+        ["job": .integer],
+        "UPDATE durable_job SET state = 2 FROM given WHERE id = job AND state IN (1, 4)")
 
     private func claim(
         _ exchange: Exchange, _ answer: inout ExchangeAnswer, _ session: any SQLSession
@@ -185,16 +206,11 @@ extension JobStore {
         let last = answer.isSuspect ? nil : picked.last
         answer.end = last.map(Self.place) ?? (isFullLook ? nil : exchange.from)
         let free = try lockKeys(picked, exchange.queue, session)
-        let rows = try session.batch(
-            """
-            UPDATE durable_job SET state = 3, attempt = attempt + 1, worker = ?,
-                started_at = {now}, run_at = NULL
-            WHERE id = ? AND state = 2
-            RETURNING attempt, name, version, arguments, failures, retry_limit, backoff, timeout,
-                deadline, started_at, enqueued_at, batch, trace
-            """, free.map { [.text(exchange.worker), $0.values[0]] })
-        for (pick, rows) in zip(free, rows) {
-            guard let row = rows.first else { continue }
+        let rows = try session.query(
+            Self.take, free.map { [$0.values[0], .text(exchange.worker)] }
+        ).byNumber
+        for pick in free {
+            guard let row = rows[pick.integer(0)] else { continue }
             answer.claimed.append(claimedJob(pick, row, exchange.worker))
         }
         answer.isFull = picked.count >= exchange.wanted || answer.isSuspect
@@ -272,14 +288,14 @@ extension JobStore {
     private func claimedJob(_ pick: SQLRow, _ row: SQLRow, _ worker: String) -> ClaimedJob {
         ClaimedJob(
             token: AttemptToken(
-                job: JobID(pick.integer(0)), attempt: Int(row.integer(0)), worker: worker),
-            name: row.text(1) ?? "", version: Int(row.integer(2)),
-            arguments: row.bytes(3) ?? Data(), place: Self.place(pick),
-            failures: Int(row.integer(4)), retryLimit: Int(row.integer(5)), backoff: row.text(6),
-            timeout: row.optionalInteger(7).map { Duration(milliseconds: $0) },
-            deadline: row.optionalInteger(8), claimedAt: row.integer(9),
-            enqueuedAt: row.integer(10), isExclusive: pick.text(3) != nil,
-            batch: row.optionalInteger(11), trace: row.text(12))
+                job: JobID(pick.integer(0)), attempt: Int(row.integer(1)), worker: worker),
+            name: row.text(2) ?? "", version: Int(row.integer(3)),
+            arguments: row.bytes(4) ?? Data(), place: Self.place(pick),
+            failures: Int(row.integer(5)), retryLimit: Int(row.integer(6)), backoff: row.text(7),
+            timeout: row.optionalInteger(8).map { Duration(milliseconds: $0) },
+            deadline: row.optionalInteger(9), claimedAt: row.integer(10),
+            enqueuedAt: row.integer(11), isExclusive: pick.text(3) != nil,
+            batch: row.optionalInteger(12), trace: row.text(13))
     }
 
     private func makeDueAvailable(_ queue: String, _ session: any SQLSession) throws {
@@ -289,9 +305,8 @@ extension JobStore {
             ORDER BY run_at LIMIT 500 {skip_locked}
             """, [.text(queue)])
         guard !due.isEmpty else { return }
-        _ = try session.batch(
-            "UPDATE durable_job SET state = 2 WHERE id = ? AND state IN (1, 4)",
-            due.map { $0.integer(0) }.sorted().map { [.integer($0)] })
+        _ = try session.query(
+            Self.makeAvailable, due.map { $0.integer(0) }.sorted().map { [.integer($0)] })
     }
 
     private func nextDue(_ queue: String, _ session: any SQLSession) throws -> Duration? {
@@ -301,6 +316,13 @@ extension JobStore {
             ORDER BY run_at LIMIT 1
             """, [.text(queue)]
         ).first.map { Duration(milliseconds: max(0, $0.integer(0))) }
+    }
+}
+
+extension [SQLRow] {
+    /// The rows by their first column, the number of a job.
+    var byNumber: [Int64: SQLRow] {
+        Dictionary(map { ($0.integer(0), $0) }) { $1 }
     }
 }
 #endif

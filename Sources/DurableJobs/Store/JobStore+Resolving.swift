@@ -17,6 +17,23 @@ enum Resolving {
         var unmet: (reason: String, isUpstream: Bool)?
     }
 
+    private static let resolveEdges = TableStatement(
+        ["job": .integer],
+        """
+        UPDATE durable_job_edge SET resolved = 1 FROM given
+        WHERE dependency = job AND resolved = 0
+        RETURNING dependent, condition, is_wide, dependency
+        """)
+
+    private static let countDown = TableStatement(
+        ["job": .integer, "met": .integer],
+        """
+        UPDATE durable_job SET pending = pending - met,
+            state = CASE WHEN pending > met THEN state
+                WHEN run_at IS NOT NULL AND run_at > {now} THEN 1 ELSE 2 END
+        FROM given WHERE id = job AND state = 0
+        """)
+
     /// Resolves the edges of jobs that have ended in this transaction.
     ///
     /// - Returns: whether a dependent ended, so that edges of its own are left to resolve.
@@ -24,15 +41,13 @@ enum Resolving {
         _ jobs: [(id: JobID, state: JobState, isUpstream: Bool)], _ session: any SQLSession
     ) throws -> Bool {
         guard !jobs.isEmpty else { return false }
-        let rows = try session.batch(
-            """
-            UPDATE durable_job_edge SET resolved = 1 WHERE dependency = ? AND resolved = 0
-            RETURNING dependent, condition, is_wide
-            """, jobs.map { [.integer($0.id.rawValue)] })
+        let edges = Dictionary(
+            grouping: try session.query(resolveEdges, jobs.map { [.integer($0.id.rawValue)] })
+        ) { $0.integer(3) }
         var effects: [Int64: Effect] = [:]
-        for (job, rows) in zip(jobs, rows) {
+        for job in jobs {
             let end = JobEnd(job.state, isUpstream: job.isUpstream)
-            for row in rows {
+            for row in edges[job.id.rawValue] ?? [] {
                 var effect = effects[row.integer(0)] ?? Effect()
                 if !end.meets(row.integer(1)) {
                     let condition = DependencyCondition(rawValue: UInt(row.integer(1))) ?? .success
@@ -59,9 +74,7 @@ enum Resolving {
                     JobID(dependent), because: unmet.reason, isUpstream: unmet.isUpstream, session)
                 cancelsSome = true
             } else if effect.met > 0 {
-                countdowns.append([
-                    .integer(effect.met), .integer(effect.met), .integer(dependent),
-                ])
+                countdowns.append([.integer(dependent), .integer(effect.met)])
             }
         }
         try countDown(countdowns, session)
@@ -72,13 +85,7 @@ enum Resolving {
 
     private static func countDown(_ rows: [[SQLValue]], _ session: any SQLSession) throws {
         guard !rows.isEmpty else { return }
-        _ = try session.batch(
-            """
-            UPDATE durable_job SET pending = pending - ?,
-                state = CASE WHEN pending > ? THEN state
-                    WHEN run_at IS NOT NULL AND run_at > {now} THEN 1 ELSE 2 END
-            WHERE id = ? AND state = 0
-            """, rows)
+        _ = try session.query(countDown, rows)
     }
 
     /// Cancels a job that is blocked. Its own edges are left to ``JobStore/resolveRest()``.

@@ -23,8 +23,9 @@ package struct NewJob: Sendable {
 
 /// The places that a batch has taken so far; see "The order of claims" in Protocol.md.
 package struct BatchPlaces: Sendable {
-    /// The head of each rank when the batch began, and the number of its jobs of that rank since.
-    package var places: [Int64: (head: Int64, count: Int64)] = [:]
+    /// The head of each rank when the batch began, once it is known, and the number of the batch's
+    /// jobs of that rank since.
+    package var places: [Int64: (head: Int64?, count: Int64)] = [:]
     package var batch: Int64?
     /// The number of jobs that the last transaction stored; the others joined stored ones.
     package var stored: Int64 = 0

@@ -6,33 +6,6 @@ import Testing
 /// Many jobs with unique keys that several processes enqueue at the same time.
 @Suite(.timeLimit(.minutes(5)))
 struct UniqueBulkContractTests {
-    /// Notes the unique keys of the rows that a transaction inserts.
-    private final class Recorder: SQLSession {
-        private let session: any SQLSession
-        private(set) var keys: [String] = []
-
-        init(_ session: any SQLSession) { self.session = session }
-
-        func query(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
-            note(sql, [arguments])
-            return try session.query(sql, arguments)
-        }
-
-        func batch(_ sql: String, _ arguments: [[SQLValue]]) throws -> [[SQLRow]] {
-            note(sql, arguments)
-            return try session.batch(sql, arguments)
-        }
-
-        private func note(_ sql: String, _ arguments: [[SQLValue]]) {
-            guard sql.hasPrefix("INSERT INTO durable_job (") else { return }
-            for list in arguments {
-                for case .text(let text) in list where text.hasPrefix("echo ") {
-                    keys.append(text)
-                }
-            }
-        }
-    }
-
     private func newJobs(_ queue: JobQueue, _ keys: some Sequence<Int>) throws -> [NewJob] {
         try keys.map { try queue.newJob(Echo(text: "\($0)"), JobOptions([.unique(by: $0)])) }
     }
@@ -52,9 +25,15 @@ struct UniqueBulkContractTests {
             let jobs = new
             let (ids, taken) = try await queue.store.database.transaction(.durable) { session in
                 var places = BatchPlaces()
-                let recorder = Recorder(session)
+                var keys: [String] = []
+                let recorder = WatchedSession(session) { rows in
+                    for case .text(let text) in rows.joined() where text.hasPrefix("echo ") {
+                        keys.append(text)
+                    }
+                    return true
+                }
                 let ids = try Enqueueing.enqueue(jobs, in: "tests", at: &places, recorder)
-                return (ids, recorder.keys)
+                return (ids, keys)
             }
             #expect(taken == taken.sorted() && taken.count >= 50)
             #expect(ids.count == 50 && Set(ids).count == 50 && ids[17] == joined.id)

@@ -80,7 +80,10 @@ final class ChildProcesses: Sendable {
                 ) { [self] status, isSignal in
                     state.withLock { state in
                         state.processes[slot] = .some(nil)
-                        if isSignal, status != SIGKILL { state.crashes.append((slot, status)) }
+                        // SIGTERM comes before the process handles it.
+                        if isSignal, status != SIGKILL, status != SIGTERM {
+                            state.crashes.append((slot, status))
+                        }
                     }
                     continuation.resume(returning: isSignal ? EXIT_FAILURE : status)
                 }
@@ -134,6 +137,8 @@ final class ChildProcesses: Sendable {
         goOn(process)
         return true
     }
+
+    func askToEnd(_ process: Int32) { kill(process, SIGTERM) }
 
     /// Continues a process that was stopped.
     func goOn(_ process: Int32) { kill(process, SIGCONT) }

@@ -63,7 +63,9 @@ final class Nemesis: Sendable {
     /// Returns what is wrong in the end; nothing if the protocol holds.
     func run(_ length: Length, processFaults: [ProcessFault]) async throws -> [String] {
         let checks = StoreChecks(queue: queue, folder: settings.folder)
-        try await checks.logCommits(isFile: !settings.store.hasPrefix("postgres:"))
+        let isFile = !settings.store.hasPrefix("postgres:")
+        try await checks.logCommits(isFile: isFile)
+        if settings.isMixed { try await checks.refuseWords(isFile: isFile) }
         let isDrained = try await withThrowingTaskGroup(of: Void.self) { group in
             for slot in ChildProcesses.slots {
                 group.addTask { await self.children.keepAlive(slot) }
@@ -80,6 +82,7 @@ final class Nemesis: Sendable {
         size.withLock { $0 = (attempts.count, runs.runs.count) }
         let fencesItself = !faults.contains("no-watchdog")
         var wrong = found + runs.findings(attempts: attempts, fencesItself: fencesItself)
+        wrong += LineFile.read(settings.problems) as [String]
         wrong += children.crashes + (hosts?.failures ?? [])
         if attempts.isEmpty { wrong.append("no job was stored") }
         if !isDrained { wrong.append("\(Self.unfinished) when the time was over") }
@@ -92,6 +95,7 @@ final class Nemesis: Sendable {
     private func disturb(_ length: Length, _ processFaults: [ProcessFault]) async throws -> Bool {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.disturbProcesses(processFaults) }
+            if settings.isMixed { group.addTask { await self.pruneOtherQueue() } }
             if let hosts {
                 group.addTask { try await self.disturb(hosts) }
             }
@@ -119,7 +123,7 @@ final class Nemesis: Sendable {
         while !areFaultsOver.withLock({ $0 }) {
             let fault = random.element(faults)
             let start = Machine.timeSinceBoot
-            if try await fault.strike(children, settings, &random) { note(fault.rawValue, start) }
+            if try await fault.strike(children, settings, queue, &random) { note(fault.rawValue, start) }
             try await Task.sleep(for: .milliseconds(random.number(50..<300)))
         }
     }
@@ -132,6 +136,21 @@ final class Nemesis: Sendable {
             try await fault.strike(hosts, settings, &random)
             note(fault.rawValue, start)
             try await Task.sleep(for: random.time(settings.lease, 0...1))
+        }
+    }
+
+    /// Stores, cancels and prunes jobs of another queue of the store. That concerns no other queue.
+    private func pruneOtherQueue() async {
+        while !areFaultsOver.withLock({ $0 }) {
+            // A store that does not answer is no finding.
+            if let other = try? queue.queue("other"),
+                let job = try? await other.enqueue(
+                    SlowWord(path: "", longestWait: 0, isObedient: true))
+            {
+                _ = try? await other.cancel(job.id)
+                _ = try? await other.prune(endedFor: .zero, archivingFor: .zero)
+            }
+            try? await Task.sleep(for: .milliseconds(200))
         }
     }
 

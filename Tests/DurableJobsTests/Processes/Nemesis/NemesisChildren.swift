@@ -1,4 +1,5 @@
 #if DurableJobs && JOB_FAULTS
+import Dispatch
 import DurableJobs
 import FoundationEssentials
 import Operations
@@ -48,13 +49,27 @@ struct NemesisWorker {
         var options = JobWorker.Options()
         options.lease = settings.lease
         // The workers die often, and not because of the jobs.
-        options.deathLimit = .max
+        options.deathLimit = settings.deathLimit
         options.values.provide(log)
         let worker = JobWorker(
             queue, performing: [SlowWord.self], on: operations, options: options)
         log.worker.withLock { $0 = worker }
+        let termination = stopped(worker)
+        if settings.isMixed {
+            Task { await NemesisMixture(settings, queue).enqueueUniqueGroups() }
+        }
         try await worker.run()
+        withExtendedLifetime(termination) {}
     }
+}
+
+/// Stops a worker when the process is asked to end.
+private func stopped(_ worker: JobWorker) -> any DispatchSourceSignal {
+    signal(SIGTERM, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: SIGTERM)
+    source.setEventHandler { worker.stop(gracePeriod: .seconds(60)) }
+    source.activate()
+    return source
 }
 
 /// What the client knows, in a file that outlives it.
@@ -64,6 +79,10 @@ enum ClientLog {
         case enqueued([JobID])
         case value(JobID, String)
         case failure(JobID, String)
+        /// A batch of ``NemesisMixture/batchSize`` jobs was begun.
+        case batch(Int64)
+        /// All of them were enqueued.
+        case batchEnd(Int64)
     }
 }
 
@@ -82,15 +101,19 @@ struct NemesisClient {
         let descriptor = open(
             settings.confirmed, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
         let queue = try await JobQueue("tests", in: NemesisSettings.storage(settings.store))
-        var (stored, open) = (0, Set<JobID>())
+        var (stored, open, batches) = (0, Set<JobID>(), Set<Int64>())
         for entry in LineFile.read(settings.confirmed) as [ClientLog.Entry] {
             switch entry {
             case .enqueued(let ids):
                 stored += ids.count
                 open.formUnion(ids)
             case .value(let id, _), .failure(let id, _): open.remove(id)
+            case .batch(let id): batches.insert(id)
+            case .batchEnd(let id): batches.remove(id)
             }
         }
+        let mixture = NemesisMixture(settings, queue)
+        async let mixed: Void = mixture.useStore(descriptor, unfinishedBatches: batches)
         try await withThrowingTaskGroup(of: Void.self) { group in
             var waiting = 0
             func wait(for ids: some Sequence<JobID>) {
@@ -108,11 +131,13 @@ struct NemesisClient {
                 }
                 let ids = try await Self.enqueueGroup(settings, queue)
                 LineFile.append(ClientLog.Entry.enqueued(ids), to: descriptor)
+                mixture.latest.withLock { $0 = ids }
                 stored += ids.count
                 wait(for: ids)
             }
             try await group.waitForAll()
         }
+        try await mixed
         await queue.close()
     }
 

@@ -20,7 +20,7 @@ struct NemesisRounds {
     /// Stopping and killing is more probable than what happens seldom.
     static let processFaults: [ProcessFault] = [
         .stop, .stop, .stop, .stopBeforePublishing, .stopBeforePublishing, .kill, .kill, .kill,
-        .killClient, .shiftClock,
+        .evict, .killClient, .shiftClock,
     ]
 
     /// The faults of the workers: in every third round, none fences itself.
@@ -37,7 +37,7 @@ struct NemesisRounds {
         let queue = try await JobQueue("tests", in: storage)
         let settings = NemesisSettings(
             store: store, folder: folder, lease: lease, longestWait: 150, jobs: .max,
-            awaitsResults: true, hasObedientJobs: true)
+            awaitsResults: true, hasObedientJobs: true, isMixed: true)
         let nemesis = Nemesis(settings, faults: Self.faults(seed), seed: seed, queue, on: hosts)
         let found = try await nemesis.run(
             .time(.seconds(Self.seconds ?? 60)), processFaults: Self.processFaults)

@@ -33,9 +33,15 @@ struct NemesisSettings: Codable, Sendable {
     var awaitsResults: Bool
     /// Whether some bodies end when they are cancelled.
     var hasObedientJobs: Bool
+    /// After how many deaths of its workers a job is discarded.
+    var deathLimit = Int.max
+    /// Whether the processes also use the store as in ``NemesisMixture``.
+    var isMixed = false
 
     var runs: String { "\(folder)/runs.log" }
     var confirmed: String { "\(folder)/client.log" }
+    /// What the processes have found wrong themselves.
+    var problems: String { "\(folder)/problems.log" }
     /// The messages of the processes of a slot.
     func errors(_ slot: Int) -> String { "\(folder)/errors-\(slot)" }
     /// The client enqueues no more jobs when this file exists.

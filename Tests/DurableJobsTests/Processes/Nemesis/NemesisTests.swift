@@ -28,7 +28,8 @@ struct NemesisTests {
     /// - Parameter longestWait: how long a job takes at most in each of its two waits, in
     ///   milliseconds.
     private func findings(
-        _ kind: StoreKind, _ faults: String, longestWait: Int = 80, seed: UInt64 = seed
+        _ kind: StoreKind, _ faults: String, longestWait: Int = 80, seed: UInt64 = seed,
+        deathLimit: Int = .max, _ processFaults: [ProcessFault] = Self.processFaults
     ) async throws -> [String] {
         print("The seed of the faults is \(seed).")
         return try await withFolder { folder in
@@ -36,10 +37,11 @@ struct NemesisTests {
                 let queue = try await JobQueue("tests", in: storage)
                 let settings = NemesisSettings(
                     store: store, folder: folder, lease: .seconds(1), longestWait: longestWait,
-                    jobs: Self.jobs, awaitsResults: false, hasObedientJobs: false)
+                    jobs: Self.jobs, awaitsResults: false, hasObedientJobs: false,
+                    deathLimit: deathLimit)
                 let nemesis = Nemesis(settings, faults: faults, seed: seed, queue)
                 let findings = try await nemesis.run(
-                    .untilDone(atMost: .seconds(120)), processFaults: Self.processFaults)
+                    .untilDone(atMost: .seconds(120)), processFaults: processFaults)
                 await queue.close()
                 return findings
             }
@@ -57,6 +59,15 @@ struct NemesisTests {
     @Test(arguments: StoreKind.allCases)
     func theProtocolHolds(_ kind: StoreKind) async throws {
         let findings = try await findings(kind, Self.always)
+        #expect(findings.isEmpty, "\(findings.prefix(20).joined(separator: "; "))")
+    }
+
+    /// Workers that are killed after they were asked to end say nothing about their jobs: each of
+    /// them may be evicted many times.
+    @Test(arguments: StoreKind.allCases)
+    func evictionsDiscardNoJob(_ kind: StoreKind) async throws {
+        let findings = try await findings(
+            kind, "pause", longestWait: 250, deathLimit: 1, [.evict])
         #expect(findings.isEmpty, "\(findings.prefix(20).joined(separator: "; "))")
     }
 

@@ -24,12 +24,15 @@ enum ProcessFault: String {
     /// A worker is killed.
     case kill
     case killClient
+    /// A worker is asked to end, and killed before its jobs have ended.
+    case evict
     /// The wall clock of a worker jumps by an hour.
     case shiftClock
 
     /// - Returns: whether the fault has struck: a slot may have no process at the moment.
     func strike(
-        _ children: ChildProcesses, _ settings: NemesisSettings, _ random: inout FaultRandom
+        _ children: ChildProcesses, _ settings: NemesisSettings, _ queue: JobQueue,
+        _ random: inout FaultRandom
     ) async throws -> Bool {
         let slot = random.number(ChildProcesses.workers)
         let pause = random.time(settings.lease, 1.0...1.5)
@@ -38,11 +41,34 @@ enum ProcessFault: String {
         case .stopBeforePublishing:
             return try await stopBeforePublishing(children, slot, pause)
         case .kill: return children.end(slot)
+        case .evict: return try await evict(children, slot, queue)
         case .killClient: return children.end(ChildProcesses.client)
         case .shiftClock:
             let clock = ShiftedClock(folder: settings.folder)
             return try clock.shift(by: 3_600 * random.number(-1..<2))
         }
+    }
+
+    /// Kills a worker when the store knows that it stops, as a cluster's scheduler kills processes
+    /// that take too long.
+    private func evict(
+        _ children: ChildProcesses, _ slot: Int, _ queue: JobQueue
+    ) async throws -> Bool {
+        guard let process = children.process(slot) else { return false }
+        children.askToEnd(process)
+        let end = ContinuousClock.now + .seconds(2)
+        while ContinuousClock.now < end, children.process(slot) == process {
+            let isKnown = try? await queue.store.database.transaction(.reading) { session in
+                try !session.query(
+                    "SELECT 1 FROM durable_job_worker WHERE process = ? AND is_stopping = 1",
+                    [.integer(Int64(process))]
+                ).isEmpty
+            }
+            if isKnown == true { return children.process(slot) == process && children.end(slot) }
+            // The process writes to the store, so there is no event here.
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        return false
     }
 
     /// Asks a worker to stop itself, and continues it after a pause.

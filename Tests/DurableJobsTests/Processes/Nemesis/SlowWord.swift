@@ -6,6 +6,8 @@ import Operations
 /// Waits, writes a word that differs at each attempt, waits, and returns the word.
 struct SlowWord: Job {
     static let name = "slow word"
+    static let refusedPrefix = "refused"
+
     var path: String
     /// The longest of each of its two waits, in milliseconds.
     var longestWait: Int
@@ -13,6 +15,8 @@ struct SlowWord: Job {
     var isObedient: Bool
     /// The jobs that must have completed before.
     var dependencies: [JobID] = []
+    /// Whether the store refuses the word; see ``StoreChecks/refuseWords(isFile:)``.
+    var isRefused = false
 
     func perform(in context: JobContext) async throws -> String {
         let run = try context.provided(RunLog.self).begin(context, isObedient: isObedient)
@@ -27,7 +31,8 @@ struct SlowWord: Job {
                 isChecked.withLock { $0 = true }
             }
         }
-        let word = "\(UInt64.random(in: .min ... .max))"
+        let number = UInt64.random(in: .min ... .max)
+        let word = isRefused ? "\(Self.refusedPrefix) \(number)" : "\(number)"
         try await pause(run) { true }
         let staged = try context.stagedFile(for: path)
         try Data(word.utf8).write(to: URL(filePath: staged))

@@ -30,6 +30,33 @@ struct StoreChecks: Sendable {
         }
     }
 
+    /// Lets the store refuse some words, as a constraint of the application does.
+    func refuseWords(isFile: Bool) async throws {
+        let prefix = "\"\(SlowWord.refusedPrefix)"
+        try await queue.store.database.transaction(.durable) { session in
+            guard isFile else {
+                _ = try session.query(
+                    """
+                    CREATE FUNCTION refuse_word() RETURNS trigger LANGUAGE plpgsql AS $$
+                    BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = 'check_violation'; END $$
+                    """)
+                _ = try session.query(
+                    """
+                    CREATE TRIGGER refuse_word BEFORE UPDATE OF result ON durable_job
+                    FOR EACH ROW WHEN (convert_from(NEW.result, 'UTF8') LIKE '\(prefix)%')
+                    EXECUTE FUNCTION refuse_word()
+                    """)
+                return
+            }
+            _ = try session.query(
+                """
+                CREATE TRIGGER refuse_word BEFORE UPDATE OF result ON durable_job
+                FOR EACH ROW WHEN CAST(NEW.result AS TEXT) LIKE '\(prefix)%'
+                BEGIN SELECT RAISE(ABORT, 'refused'); END
+                """)
+        }
+    }
+
     private struct Row: Sendable {
         let id: JobID
         let state: JobState
@@ -45,8 +72,8 @@ struct StoreChecks: Sendable {
             try session.query(
                 """
                 SELECT id, state, attempt, unpublished, result, error, arguments
-                FROM durable_job ORDER BY id
-                """
+                FROM durable_job WHERE queue = ? ORDER BY id
+                """, [.text(queue.name)]
             ).map {
                 Row(
                     id: JobID($0.integer(0)), state: $0.state(1), attempt: Int($0.integer(2)),
@@ -64,13 +91,20 @@ struct StoreChecks: Sendable {
     ) async throws -> (wrong: [String], attempts: [JobID: Int]) {
         var wrong = try await twiceCommitted()
         let rows = try await rows()
+        wrong += try await batchFindings(confirmed)
         for row in rows {
+            let job = try SlowWord.decode(row.arguments, version: 1)
+            if job.isRefused {
+                if row.state != .discarded || !row.error.contains("refuse") {
+                    wrong.append("refused job \(row.id) is \(row.state): \(row.error)")
+                }
+                continue
+            }
             guard row.state == .completed else {
                 wrong.append("job \(row.id) did not complete: \(row.error)")
                 continue
             }
             if row.isUnpublished { wrong.append("the file of job \(row.id) is not published") }
-            let job = try SlowWord.decode(row.arguments, version: 1)
             let text = try? String(contentsOfFile: job.path, encoding: .utf8)
             if "\"\(text ?? "")\"" != String(decoding: row.result, as: UTF8.self) {
                 wrong.append("the file of job \(row.id) is not the committed one")
@@ -80,7 +114,7 @@ struct StoreChecks: Sendable {
                 wrong.append("the attachment of job \(row.id) is not the committed one")
             }
         }
-        wrong += lost(confirmed, rows)
+        wrong += try lost(confirmed, rows)
         try await queue.removeStagedFiles(in: folder)
         let staged = try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/.stage")
         // The mark of the folder stays.
@@ -101,9 +135,34 @@ struct StoreChecks: Sendable {
         }
     }
 
+    /// Every batch has ended, with the right counts, although its writer may have died.
+    private func batchFindings(_ confirmed: [ClientLog.Entry]) async throws -> [String] {
+        var wrong: [String] = []
+        for case .batch(let id) in confirmed {
+            let counts = try await queue.batch(id).counts
+            let isWritten = confirmed.contains {
+                if case .batchEnd(id) = $0 { true } else { false }
+            }
+            if !counts.isEnded { wrong.append("batch \(id) has not ended") }
+            if isWritten, counts.total != NemesisMixture.batchSize {
+                wrong.append("batch \(id) has \(counts.total) jobs")
+            }
+            let stored = try await queue.store.database.transaction(.relaxed) { session in
+                try session.query(
+                    "SELECT COUNT(*) FROM durable_job WHERE batch = ?", [.integer(id)])
+            }
+            if stored.first?.integer(0) != Int64(counts.total) || counts.completed != counts.total {
+                wrong.append("batch \(id) counts \(counts), and has \(stored)")
+            }
+        }
+        return wrong
+    }
+
     /// What the store has confirmed to the client must be there, as the client has read it.
-    private func lost(_ confirmed: [ClientLog.Entry], _ rows: [Row]) -> [String] {
+    private func lost(_ confirmed: [ClientLog.Entry], _ rows: [Row]) throws -> [String] {
         let results = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0.result) })
+        let refused = Set(
+            try rows.filter { try SlowWord.decode($0.arguments, version: 1).isRefused }.map(\.id))
         return confirmed.flatMap { entry -> [String] in
             switch entry {
             case .enqueued(let ids):
@@ -112,7 +171,9 @@ struct StoreChecks: Sendable {
                 let result = results[id].map { String(decoding: $0, as: UTF8.self) }
                 guard result != "\"\(word)\"" else { return [] }
                 return ["the client has read another result of job \(id)"]
+            case .batch, .batchEnd: return []
             case .failure(let id, let text):
+                guard !refused.contains(id) else { return [] }
                 return ["the client has read a failure of job \(id): \(text)"]
             }
         }
