@@ -175,7 +175,8 @@ final class PostgresPool: Sendable {
 
     /// Runs a transaction on the first of the connections that are used least.
     func transaction<Result: Sendable>(
-        _ beginning: PostgresBeginning, _ translations: TranslationCache = PostgresSession.unqualified,
+        _ beginning: PostgresBeginning,
+        _ translations: TranslationCache = PostgresSession.unqualified,
         _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
         let index = uses.withLock { uses in

@@ -37,7 +37,8 @@ final class PostgresLink: @unchecked Sendable {
     /// run again, once, on a new connection, if the connection turned out to be lost before the
     /// transaction could be committed.
     func transaction<Result: Sendable>(
-        _ beginning: PostgresBeginning, _ translations: TranslationCache = PostgresSession.unqualified,
+        _ beginning: PostgresBeginning,
+        _ translations: TranslationCache = PostgresSession.unqualified,
         _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
         try await perform { [self] _ in

@@ -123,7 +123,9 @@ final class Nemesis: Sendable {
         while !areFaultsOver.withLock({ $0 }) {
             let fault = random.element(faults)
             let start = Machine.timeSinceBoot
-            if try await fault.strike(children, settings, queue, &random) { note(fault.rawValue, start) }
+            if try await fault.strike(children, settings, queue, &random) {
+                note(fault.rawValue, start)
+            }
             try await Task.sleep(for: .milliseconds(random.number(50..<300)))
         }
     }
