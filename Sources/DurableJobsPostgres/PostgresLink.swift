@@ -99,8 +99,8 @@ final class PostgresLink: @unchecked Sendable {
 
     private func connected() throws -> OpaquePointer {
         guard isOpen.withLock({ $0 }) else { throw JobError.closed }
-        // Reads what the server has sent since, such as that it stops. A failed transaction may have
-        // left the connection in one.
+        // Reads what the server has sent since, such as that it stops. A failed transaction may
+        // have left the connection in one.
         if let connection, PQconsumeInput(connection) == 1, !isLost,
             PQtransactionStatus(connection) == PQTRANS_IDLE
         {
