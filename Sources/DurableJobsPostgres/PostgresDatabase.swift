@@ -138,10 +138,8 @@ final class PostgresDatabase: JobDatabase {
             ("lock_timeout", "'\(lockTimeout)'"),
             ("synchronous_commit", kind == .durable ? durable : "'off'"),
         ]
-        if kind != .reading {
-            for name in ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"] {
-                parameters.append((name, "'off'"))
-            }
+        for name in ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"] {
+            parameters.append((name, "'off'"))
         }
         let calls = parameters.map { "set_config('\($0.0)', \($0.1), true)" }
         return PostgresBeginning(

@@ -99,10 +99,10 @@ final class PostgresLink: @unchecked Sendable {
 
     private func connected() throws -> OpaquePointer {
         guard isOpen.withLock({ $0 }) else { throw JobError.closed }
-        // Reads what the server has sent since, such as that it stops. A failed transaction may
-        // have left the connection in one.
-        if let connection, PQconsumeInput(connection) == 1, !isLost,
-            PQtransactionStatus(connection) == PQTRANS_IDLE
+        // A server that ends a connection sends a message, which is read first, and then the end. A
+        // failed transaction may have left the connection in one.
+        if let connection, PQconsumeInput(connection) == 1, PQconsumeInput(connection) == 1,
+            !isLost, PQtransactionStatus(connection) == PQTRANS_IDLE
         {
             return connection
         }

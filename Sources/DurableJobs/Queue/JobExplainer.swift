@@ -24,7 +24,7 @@ struct JobExplainer {
         case .available: return "\(label) \(try await whyReady(job))"
         case .running:
             let suffix = job.isCancelRequested ? ", and is asked to stop" : ""
-            return "\(label) \(running(job))\(suffix)"
+            return "\(label) is \(running(job)): it runs, or waits for a slot there\(suffix)"
         case .completed: return "\(label) completed \(ago(job.endedAt)), in attempt \(job.attempt)"
         case .cancelled: return "\(label) was cancelled \(ago(job.endedAt)): \(job.error ?? "")"
         case .discarded:
@@ -56,12 +56,12 @@ struct JobExplainer {
         let isSameHost = jobs.allSatisfy { $0.host == first.host }
         guard first.state == .running, isSameHost else { return "\(all) \(first.state)" }
         let oldest = jobs.compactMap(\.startedAt).min()
-        return "\(all) running on \(first.host ?? "a worker") for \(time(since: oldest))"
+        return "\(all) with a worker on \(first.host ?? "a host") for \(time(since: oldest))"
     }
 
     private func phrase(_ job: StoredJob) -> String {
         switch job.state {
-        case .running: running(job)
+        case .running: "which is \(running(job))"
         case .scheduled, .retryable: "which is \(job.state) and starts \(until(job.runAt))"
         default: "which is \(job.state)"
         }
@@ -69,7 +69,7 @@ struct JobExplainer {
 
     private func running(_ job: StoredJob) -> String {
         let place = job.host.map { " on \($0) (process \(job.process ?? 0))" } ?? ""
-        return "running\(place) for \(time(since: job.startedAt)), in attempt \(job.attempt)"
+        return "with a worker\(place) for \(time(since: job.startedAt)), in attempt \(job.attempt)"
     }
 
     // MARK: Available jobs

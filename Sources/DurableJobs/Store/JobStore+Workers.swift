@@ -169,6 +169,29 @@ extension JobStore {
         _ = try Resolving.resolve(ends, session)
     }
 
+    /// Finds out which background steps have something to do. One statement, because every idle
+    /// worker asks it once a second.
+    package func dueUpkeep(in queue: String) async throws -> DueUpkeep {
+        try await database.transaction(.reading) { session in
+            session.endsWithNextStatement()
+            let rows = try session.query(
+                """
+                SELECT
+                    EXISTS (SELECT 1 FROM durable_job WHERE queue = ? AND unchecked = 1),
+                    EXISTS (SELECT 1 FROM durable_job WHERE unresolved = 1),
+                    EXISTS (SELECT 1 FROM durable_job WHERE state = 0 AND is_wide = 1),
+                    EXISTS (
+                        SELECT 1 FROM durable_job
+                        WHERE queue = ? AND deadline <= {now} AND deadline IS NOT NULL
+                            AND state < 10 AND state <> 3)
+                """, [.text(queue), .text(queue)])
+            guard let row = rows.first else { return DueUpkeep() }
+            return DueUpkeep(
+                hasUnchecked: row.flag(0), hasUnresolved: row.flag(1), hasWide: row.flag(2),
+                hasOverdue: row.flag(3))
+        }
+    }
+
     /// Discards jobs of a queue that have not ended by their deadline and do not run.
     package func discardOverdue(in queue: String) async throws -> Int {
         try await database.transaction(.relaxed) { session in
@@ -230,5 +253,16 @@ extension JobStore {
                 """, [.text(queue), .integer(place.rank), .integer(place.position)])
         }
     }
+}
+
+/// Which background steps have something to do.
+package struct DueUpkeep: Sendable, Hashable {
+    /// Dependents that were stored in a transaction of the program.
+    package var hasUnchecked = false
+    /// Ended jobs whose edges are not resolved.
+    package var hasUnresolved = false
+    /// Blocked jobs with very many dependencies.
+    package var hasWide = false
+    package var hasOverdue = false
 }
 #endif

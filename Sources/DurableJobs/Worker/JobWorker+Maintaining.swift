@@ -21,15 +21,20 @@ extension JobWorker {
         while !lease.withLock({ $0.isOver }) {
             let now = Machine.timeSinceBoot
             do {
-                var addsJobs = try await store.checkDependents(in: jobs.name) > 0
-                try await store.resolveRest()
-                let isReleased = try await store.releaseWide(in: jobs.name)
-                addsJobs = addsJobs || isReleased
+                let due = try await store.dueUpkeep(in: jobs.name)
+                var addsJobs = false
+                if due.hasUnchecked {
+                    addsJobs = try await store.checkDependents(in: jobs.name) > 0
+                }
+                if due.hasUnresolved { try await store.resolveRest() }
+                if due.hasWide, try await store.releaseWide(in: jobs.name) { addsJobs = true }
                 if let span = options.ageing {
                     let count = try await store.raiseOld(in: jobs.name, span: span)
                     addsJobs = addsJobs || count > 0
                 }
-                if try await store.discardOverdue(in: jobs.name) > 0 { jobs.signals.jobsEnded() }
+                if due.hasOverdue, try await store.discardOverdue(in: jobs.name) > 0 {
+                    jobs.signals.jobsEnded()
+                }
                 try await recordHead()
                 if now >= nextReading {
                     nextReading = now + .seconds(1)

@@ -13,7 +13,7 @@ struct ControlContractTests {
             let handle = try await queue.enqueue(job)
             try await withWorker(queue, [Wait.self]) { _ async throws in
                 #expect(await job.hasStarted)
-                #expect(try await queue.explain(handle.id).contains("running on"))
+                #expect(try await queue.explain(handle.id).contains("it runs, or waits for a slot"))
                 #expect(try await queue.cancel(handle.id, because: "enough") == .running)
                 let error = await #expect(throws: JobCancellation.self) { try await handle.value }
                 #expect(error?.reason == "enough")

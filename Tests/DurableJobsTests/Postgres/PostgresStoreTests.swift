@@ -317,6 +317,116 @@ struct PostgresStoreTests {
         }) {}
     }
 
+    /// An `enqueue` whose only message also commits cannot be repeated, so the loss is to be noticed
+    /// before.
+    @Test func aConnectionThatEndedWhileItWasIdleIsNoticed() async throws {
+        try await withDatabase { url in
+            let link = PostgresLink(try PostgresTarget(url), label: "test")
+            let queue = try await JobQueue("tests", in: .postgres(url))
+            for number in 0..<5 {
+                let handle = try await queue.enqueue(Echo(text: "\(number)"))
+                #expect(try await queue.info(handle.id)?.state == .available)
+                try await endConnections(link)
+                // The server says when it has told the client.
+                while try await link.perform({ connection in
+                    try PostgresSession(connection).query(
+                        """
+                        SELECT 1 FROM pg_stat_activity
+                        WHERE datname = current_database() AND pid <> pg_backend_pid()
+                            AND backend_type = 'client backend'
+                            AND query NOT LIKE 'LISTEN%'
+                        """, []
+                    ).isEmpty == false
+                }) {}
+            }
+            #expect(try await queue.counts() == [.available: 5])
+            await link.close()
+            await queue.close()
+        }
+    }
+
+    /// Before COMMIT nothing can have been committed.
+    @Test func aTransactionIsRepeatedOnceWhenItsConnectionIsLost() async throws {
+        try await withDatabase { url in
+            let link = PostgresLink(try PostgresTarget(url), label: "test")
+            let victim = PostgresLink(try PostgresTarget(url), label: "victim")
+            let runs = Locked(0)
+            let losses = Locked(1)
+            let transaction = { () async throws -> Int64? in
+                try await victim.transaction(PostgresBeginning()) { session in
+                    runs.withLock { $0 += 1 }
+                    let process = try session.query("SELECT pg_backend_pid()::BIGINT")
+                    if losses.withLock({ $0 -= 1; return $0 >= 0 }) {
+                        _ = try? session.query("SELECT pg_terminate_backend(pg_backend_pid())")
+                    }
+                    _ = try session.query("SELECT 1")
+                    return process.first?.integer(0)
+                }
+            }
+            #expect(try await transaction() != nil)
+            #expect(runs.withLock { $0 } == 2)
+            losses.withLock { $0 = 2 }
+            await #expect(throws: PostgresFailure.self) { _ = try await transaction() }
+            #expect(runs.withLock { $0 } == 4)
+            await victim.close()
+            await link.close()
+        }
+    }
+
+    /// What the text form of arrays would have to quote, and more rows than one execution gets.
+    @Test func arraysKeepTheirValues() async throws {
+        let texts = ["", "NULL", "null", "{a,b}", "\"quoted\"", "back\\slash", " a ", "é👍", "a'b"]
+        let rows: [[SQLValue]] = (0..<2_500).map { number in
+            let text = number % 10 == 9 ? SQLValue.null : .text(texts[number % 10])
+            let bytes = number % 7 == 0 ? SQLValue.null : .bytes(Data([0, 255, UInt8(number % 256)]))
+            return [.integer(Int64(number) - 1_250), text, bytes]
+        }
+        let statement = TableStatement(
+            ["a": .integer, "b": .text, "c": .bytes], "SELECT a, b, c FROM given")
+        try await withDatabase { url in
+            let link = PostgresLink(try PostgresTarget(url), label: "test")
+            let found = try await link.transaction(PostgresBeginning()) { session in
+                try session.query(statement, rows).map(\.values)
+            }
+            #expect(found == rows)
+            await link.close()
+        }
+    }
+
+    /// The statements of a transaction that has announced its end are one message: no other
+    /// statement may follow.
+    @Test func theLastStatementCommits() async throws {
+        try await withDatabase { url in
+            let link = PostgresLink(try PostgresTarget(url), label: "test")
+            _ = try await link.perform {
+                try PostgresSession($0).execute("CREATE TABLE numbers (number BIGINT PRIMARY KEY)")
+            }
+            for (number, isFirst) in [(1, true), (2, false)] {
+                let state = try await link.transaction(PostgresBeginning()) { session in
+                    if !isFirst { _ = try session.query("SELECT 1") }
+                    session.endsWithNextStatement()
+                    _ = try session.query(
+                        "INSERT INTO numbers VALUES (?)", [.integer(Int64(number))])
+                    return (session as? PostgresSession)?.mayBeCommitted
+                }
+                #expect(state == true)
+            }
+            // A failure rolls back, and leaves a connection that works.
+            await #expect(throws: PostgresFailure.self) {
+                try await link.transaction(PostgresBeginning()) { session in
+                    _ = try session.query("INSERT INTO numbers VALUES (3)")
+                    session.endsWithNextStatement()
+                    _ = try session.query("INSERT INTO numbers VALUES (1)")
+                }
+            }
+            let count = try await link.perform {
+                try PostgresSession($0).query("SELECT COUNT(*) FROM numbers", [])
+            }
+            #expect(count.first?.integer(0) == 2)
+            await link.close()
+        }
+    }
+
     @Test func aListenerConnectsAgainAndClosesItsConnections() async throws {
         try await withDatabase { url in
             let target = try PostgresTarget(url)
