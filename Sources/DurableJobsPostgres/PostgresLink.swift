@@ -16,11 +16,13 @@ import Darwin
 /// One connection to a server, and the thread that uses it. Connects when it is needed, and again
 /// when the connection was lost.
 final class PostgresLink: @unchecked Sendable {
-    // Unchecked: `connection` is used on `thread` only.
+    // Unchecked: `connection` and `statements` are used on `thread` only.
 
     private let target: PostgresTarget
     private let thread: DispatchQueue
     private var connection: OpaquePointer?
+    /// Nil if the connections turned out to be shared by a pooler that does not look after them.
+    private var statements: PreparedStatements? = PreparedStatements()
     private let isOpen = Locked(true)
 
     init(_ target: PostgresTarget, label: String) {
@@ -35,7 +37,7 @@ final class PostgresLink: @unchecked Sendable {
     /// Runs a transaction. It is run again, up to ten times, if the server found a deadlock; after
     /// a pause of random length, so that the others of the deadlock are not met again. It is also
     /// run again, once, on a new connection, if the connection turned out to be lost before the
-    /// transaction could be committed.
+    /// transaction could be committed; and without prepared statements if one is not there.
     func transaction<Result: Sendable>(
         _ beginning: PostgresBeginning,
         _ translations: TranslationCache = PostgresSession.unqualified,
@@ -45,11 +47,17 @@ final class PostgresLink: @unchecked Sendable {
             var attempt = 1
             var isReconnected = false
             while true {
-                let session = PostgresSession(try connected(), translations, beginning)
+                let session = PostgresSession(
+                    try connected(), translations, beginning, statements)
                 do {
                     let result = try body(session)
                     try session.commit()
                     return result
+                } catch let error as PostgresFailure
+                    where error.isAboutPreparedStatement && statements != nil
+                {
+                    try? session.execute("ROLLBACK")
+                    statements = nil
                 } catch let error as PostgresFailure where error.isTransient && attempt < 10 {
                     try? session.execute("ROLLBACK")
                     usleep(UInt32.random(in: 1_000...10_000) * UInt32(attempt))
@@ -108,6 +116,7 @@ final class PostgresLink: @unchecked Sendable {
         }
         if let connection { PQfinish(connection) }
         connection = nil
+        if statements != nil { statements = PreparedStatements() }
         let new = try target.connect()
         connection = new
         return new

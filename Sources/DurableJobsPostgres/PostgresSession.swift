@@ -11,6 +11,29 @@ struct PostgresFailure: Error, CustomStringConvertible {
 
     /// Whether the same transaction may succeed now: a deadlock, or a conflict with another one.
     var isTransient: Bool { code == "40P01" || code == "40001" }
+
+    /// Whether a prepared statement is missing, or was prepared by somebody else.
+    var isAboutPreparedStatement: Bool { code == "26000" || code == "42P05" }
+}
+
+/// The statements that the server has prepared for a connection: to parse and plan one each time
+/// takes longer than to execute it.
+///
+/// A pooler such as pgbouncer may give each transaction another connection, and then a statement is
+/// missing, or there already, unless the pooler looks after them. The names are made of the texts,
+/// so a statement that is there is the right one all the same.
+///
+/// Used on the thread of the connection.
+final class PreparedStatements {
+    private var names: [String: String] = [:]
+    var prepared: Set<String> = []
+
+    func name(of text: String) -> String {
+        if let name = names[text] { return name }
+        let name = "durable_job_\(SHA256.hexadecimalDigest(of: Data(text.utf8)).prefix(32))"
+        names[text] = name
+        return name
+    }
 }
 
 /// What begins a transaction.
@@ -22,13 +45,13 @@ struct PostgresBeginning {
 
 /// The statements of one transaction on a connection of libpq.
 ///
-/// Statements have no names, so that a pooler such as pgbouncer may give each transaction another
-/// connection. Statements that need no answer of each other are sent together, in the pipeline mode
-/// of libpq: the executions of a batch, what begins a transaction with its first statement, and
-/// COMMIT with the last statement, if the transaction says which one that is.
+/// Statements that need no answer of each other are sent together, in the pipeline mode of libpq:
+/// the executions of a batch, what begins a transaction with its first statement, and COMMIT with
+/// the last statement, if the transaction says which one that is.
 final class PostgresSession: SQLSession {
     private let connection: OpaquePointer
     private let translations: TranslationCache
+    private let statements: PreparedStatements?
     private var progress: Progress
     /// Whether the server may have committed the transaction.
     private(set) var mayBeCommitted = false
@@ -48,11 +71,13 @@ final class PostgresSession: SQLSession {
     ///     where the tables are.
     ///   - beginning: what begins a transaction, together with the first statement; nil for
     ///     statements in the caller's transaction, or in none.
+    ///   - statements: those that the connection has prepared; nil to prepare each one again.
     init(
         _ connection: OpaquePointer, _ translations: TranslationCache = PostgresSession.unqualified,
-        _ beginning: PostgresBeginning? = nil
+        _ beginning: PostgresBeginning? = nil, _ statements: PreparedStatements? = nil
     ) {
         (self.connection, self.translations) = (connection, translations)
+        self.statements = statements
         progress = beginning.map { .notBegun($0) } ?? .open
     }
 
@@ -98,31 +123,18 @@ final class PostgresSession: SQLSession {
     }
 
     func query(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
-        let text = translations[sql]
-        let arguments = PostgresArguments(arguments)
-        guard case .open = progress else {
-            return try pipeline([.statement(text, arguments)]).flatMap { $0 }
-        }
-        let result = arguments.withPointers { count, values, lengths, formats in
-            PQexecParams(connection, text, count, nil, values, lengths, formats, 1)
-        }
-        defer { PQclear(result) }
-        return try rows(result)
+        try pipeline(translations[sql], [PostgresArguments(arguments)])[0]
     }
 
     func batch(_ sql: String, _ arguments: [[SQLValue]]) throws -> [[SQLRow]] {
-        guard arguments.count > 1 else { return try arguments.map { try query(sql, $0) } }
-        let executions = arguments.map { Message.execution(PostgresArguments($0)) }
-        return Array(try pipeline([.preparation(translations[sql])] + executions).dropFirst())
+        guard !arguments.isEmpty else { return [] }
+        return try pipeline(translations[sql], arguments.map { PostgresArguments($0) })
     }
 
     func query(_ statement: TableStatement, _ given: [[SQLValue]]) throws -> [SQLRow] {
         guard !given.isEmpty else { return [] }
-        let text = translations[statement.arrays]
-        let messages = PostgresArguments.portions(statement.kinds, given).map {
-            Message.statement(text, $0)
-        }
-        return try pipeline(messages).flatMap { $0 }
+        let portions = PostgresArguments.portions(statement.kinds, given)
+        return try pipeline(translations[statement.arrays], portions).flatMap { $0 }
     }
 
     func endsWithNextStatement() {
@@ -147,61 +159,95 @@ final class PostgresSession: SQLSession {
     // MARK: Pipelines
 
     private enum Message {
-        case statement(String, PostgresArguments)
-        /// Prepares the statement of the executions that follow.
-        case preparation(String)
-        case execution(PostgresArguments)
+        case preparation(name: String, String)
+        case execution(name: String, PostgresArguments)
     }
 
-    /// Sends messages together, with what begins and ends the transaction, and returns the rows of
-    /// each.
-    private func pipeline(_ messages: [Message]) throws -> [[SQLRow]] {
+    /// The messages of one pipeline.
+    private struct Messages {
+        let statements: PreparedStatements?
+        private(set) var all: [Message] = []
+        private var lastText: String?
+
+        init(_ statements: PreparedStatements?) { self.statements = statements }
+
+        /// Adds an execution, and before it what prepares the statement if that is necessary.
+        mutating func add(_ text: String, _ arguments: PostgresArguments) {
+            let name = statements?.name(of: text) ?? ""
+            let isPrepared = text == lastText || statements?.prepared.contains(name) == true
+            if !isPrepared { all.append(.preparation(name: name, text)) }
+            lastText = text
+            all.append(.execution(name: name, arguments))
+        }
+    }
+
+    /// Sends executions of a statement together, with what begins and ends the transaction, and
+    /// returns the rows of each.
+    private func pipeline(
+        _ text: String, _ executions: [PostgresArguments]
+    ) throws -> [[SQLRow]] {
         let none = PostgresArguments([])
-        var before: [Message] = []
-        var after: [Message] = []
+        var messages = Messages(statements)
         switch progress {
         case .notBegun(let beginning):
-            before = [.statement(beginning.begin, none), .statement(beginning.settings, none)]
-            progress = .open
-        case .open: break
+            messages.add(beginning.begin, none)
+            messages.add(beginning.settings, none)
         case .ending(let beginning?):
             // A pipeline without BEGIN is a transaction.
-            before = [.statement(beginning.settings, none)]
-            (progress, mayBeCommitted) = (.ended, true)
-        case .ending(nil):
-            after = [.statement("COMMIT", none)]
-            (progress, mayBeCommitted) = (.ended, true)
+            messages.add(beginning.settings, none)
+        case .open, .ending(nil): break
         case .ended: preconditionFailure("the transaction has ended")
         }
+        let before = messages.all.count
+        for arguments in executions { messages.add(text, arguments) }
+        let count = messages.all.count
+        switch progress {
+        case .notBegun, .open: progress = .open
+        case .ending(let beginning):
+            if beginning == nil { messages.add("COMMIT", none) }
+            (progress, mayBeCommitted) = (.ended, true)
+        case .ended: break
+        }
+        let results = try exchange(messages.all)
+        return zip(messages.all, results).prefix(count).dropFirst(before).compactMap {
+            if case .execution = $0 { $1 } else { nil }
+        }
+    }
+
+    /// Sends messages together, and returns the rows of each.
+    private func exchange(_ messages: [Message]) throws -> [[SQLRow]] {
         guard PQenterPipelineMode(connection) == 1 else { throw failure(nil) }
         var isClean = false
         // A connection that is left in the pipeline mode is not used again.
         defer { if isClean { PQexitPipelineMode(connection) } }
-        for message in before + messages + after {
+        for message in messages {
             guard send(message) else { throw failure(nil) }
         }
         guard PQpipelineSync(connection) == 1 else { throw failure(nil) }
-        let results = try receive()
+        let (results, error) = try receive()
         isClean = true
-        return Array(try results.get().dropFirst(before.count).prefix(messages.count))
+        // Prepared statements outlive a transaction, and also its failure.
+        for case .preparation(let name, _) in messages.prefix(results.count) where name != "" {
+            statements?.prepared.insert(name)
+        }
+        if let error { throw error }
+        return results
     }
 
     private func send(_ message: Message) -> Bool {
         switch message {
-        case .statement(let text, let arguments):
+        case .preparation(let name, let text):
+            PQsendPrepare(connection, name, text, 0, nil) == 1
+        case .execution(let name, let arguments):
             arguments.withPointers { count, values, lengths, formats in
-                PQsendQueryParams(connection, text, count, nil, values, lengths, formats, 1)
-            } == 1
-        case .preparation(let text): PQsendPrepare(connection, "", text, 0, nil) == 1
-        case .execution(let arguments):
-            arguments.withPointers { count, values, lengths, formats in
-                PQsendQueryPrepared(connection, "", count, values, lengths, formats, 1)
+                PQsendQueryPrepared(connection, name, count, values, lengths, formats, 1)
             } == 1
         }
     }
 
-    /// Reads the answers to a pipeline up to its end, also after an error.
-    private func receive() throws -> Result<[[SQLRow]], any Error> {
+    /// Reads the answers to a pipeline up to its end, also after an error. After it, the server
+    /// carries out no other message.
+    private func receive() throws -> (rows: [[SQLRow]], error: (any Error)?) {
         var all: [[SQLRow]] = []
         var error: (any Error)?
         while true {
@@ -212,8 +258,7 @@ final class PostgresSession: SQLSession {
             }
             defer { PQclear(result) }
             switch PQresultStatus(result) {
-            case PGRES_PIPELINE_SYNC:
-                return error.map { .failure($0) } ?? .success(all)
+            case PGRES_PIPELINE_SYNC: return (all, error)
             case PGRES_PIPELINE_ABORTED: break
             default:
                 do {

@@ -1,11 +1,11 @@
 #if DurableJobs
-import FoundationEssentials
+package import FoundationEssentials
 
 /// The digest SHA-256 of FIPS 180-4, so that keys of any length take 64 characters in the store.
 ///
 /// A package of cryptography would be the largest dependency of this module.
-enum SHA256 {
-    static func hexadecimalDigest(of data: Data) -> String {
+package enum SHA256 {
+    package static func hexadecimalDigest(of data: Data) -> String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
         for word in digest(of: data) {

@@ -6,6 +6,14 @@ import Operations
 import OperationsTestSupport
 import Testing
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 @testable import DurableJobsPostgres
 
 /// What concerns PostgreSQL only.
@@ -326,18 +334,18 @@ struct PostgresStoreTests {
             for number in 0..<5 {
                 let handle = try await queue.enqueue(Echo(text: "\(number)"))
                 #expect(try await queue.info(handle.id)?.state == .available)
-                try await endConnections(link)
-                // The server says when it has told the client.
-                while try await link.perform({ connection in
+                let processes = try await link.perform { connection in
                     try PostgresSession(connection).query(
                         """
-                        SELECT 1 FROM pg_stat_activity
+                        SELECT pid::BIGINT FROM pg_stat_activity
                         WHERE datname = current_database() AND pid <> pg_backend_pid()
-                            AND backend_type = 'client backend'
-                            AND query NOT LIKE 'LISTEN%'
                         """, []
-                    ).isEmpty == false
-                }) {}
+                    ).map { pid_t($0.integer(0)) }
+                }
+                try await endConnections(link)
+                // The system closes the connection of a process at its end, for which there is no
+                // event here.
+                for process in processes { while kill(process, 0) == 0 { await Task.yield() } }
             }
             #expect(try await queue.counts() == [.available: 5])
             await link.close()
@@ -389,6 +397,41 @@ struct PostgresStoreTests {
                 try session.query(statement, rows).map(\.values)
             }
             #expect(found == rows)
+            await link.close()
+        }
+    }
+
+    /// A pooler gives a transaction another connection, on which a statement is missing, or was
+    /// prepared for somebody else.
+    @Test(arguments: [true, false])
+    func preparedStatementsMayDisappear(_ isMissing: Bool) async throws {
+        try await withDatabase { url in
+            let link = PostgresLink(try PostgresTarget(url), label: "test")
+            let sum = { (number: Int64) in
+                try await link.transaction(PostgresBeginning()) { session in
+                    try session.query("SELECT ?::BIGINT + 1", [.integer(number)])[0].integer(0)
+                }
+            }
+            let names: @Sendable (OpaquePointer) throws -> [String] = { connection in
+                try PostgresSession(connection).query(
+                    "SELECT name FROM pg_prepared_statements ORDER BY name", []
+                ).compactMap { $0.text(0) }
+            }
+            if isMissing {
+                #expect(try await sum(1) == 2)
+                #expect(try await link.perform(names).count == 3)
+                try await link.perform { try PostgresSession($0).execute("DEALLOCATE ALL") }
+            } else {
+                let text = "SELECT $1::BIGINT + 1"
+                try await link.perform {
+                    let name = PreparedStatements().name(of: text)
+                    try PostgresSession($0).execute("PREPARE \(name) AS \(text)")
+                }
+            }
+            #expect(try await sum(2) == 3)
+            #expect(try await sum(3) == 4)
+            // No other statement is prepared for a second use.
+            #expect(try await link.perform(names).count == (isMissing ? 0 : 3))
             await link.close()
         }
     }
