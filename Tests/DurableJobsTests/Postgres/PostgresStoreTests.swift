@@ -325,8 +325,8 @@ struct PostgresStoreTests {
         }) {}
     }
 
-    /// An `enqueue` whose only message also commits cannot be repeated, so the loss is to be noticed
-    /// before.
+    /// An `enqueue` whose only message also commits cannot be repeated, so the loss is to be
+    /// noticed before.
     @Test func aConnectionThatEndedWhileItWasIdleIsNoticed() async throws {
         try await withDatabase { url in
             let link = PostgresLink(try PostgresTarget(url), label: "test")
@@ -364,7 +364,11 @@ struct PostgresStoreTests {
                 try await victim.transaction(PostgresBeginning()) { session in
                     runs.withLock { $0 += 1 }
                     let process = try session.query("SELECT pg_backend_pid()::BIGINT")
-                    if losses.withLock({ $0 -= 1; return $0 >= 0 }) {
+                    let isLost = losses.withLock { losses in
+                        losses -= 1
+                        return losses >= 0
+                    }
+                    if isLost {
                         _ = try? session.query("SELECT pg_terminate_backend(pg_backend_pid())")
                     }
                     _ = try session.query("SELECT 1")
@@ -386,8 +390,10 @@ struct PostgresStoreTests {
         let texts = ["", "NULL", "null", "{a,b}", "\"quoted\"", "back\\slash", " a ", "é👍", "a'b"]
         let rows: [[SQLValue]] = (0..<2_500).map { number in
             let text = number % 10 == 9 ? SQLValue.null : .text(texts[number % 10])
-            let bytes = number % 7 == 0 ? SQLValue.null : .bytes(Data([0, 255, UInt8(number % 256)]))
-            return [.integer(Int64(number) - 1_250), text, bytes]
+            let bytes = Data([0, 255, UInt8(number % 256)])
+            return [
+                .integer(Int64(number) - 1_250), text, number % 7 == 0 ? .null : .bytes(bytes),
+            ]
         }
         let statement = TableStatement(
             ["a": .integer, "b": .text, "c": .bytes], "SELECT a, b, c FROM given")
