@@ -306,11 +306,8 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     package final var time: TimeSource {
         get { settings.withLock { $0.time } }
         set {
-            let previous = settings.withLock { settings in
-                defer { settings.time = newValue }
-                return settings.time
-            }
-            withExtendedLifetime(previous) { clock = newValue.nanoseconds }
+            settings.replace(\.time, with: newValue)
+            clock = newValue.nanoseconds
         }
     }
 
@@ -336,13 +333,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// The source of random numbers for the jitter of this queue's operations.
     package final var random: RandomSource {
         get { settings.withLock { $0.random } }
-        set {
-            let previous = settings.withLock { settings in
-                defer { settings.random = newValue }
-                return settings.random
-            }
-            withExtendedLifetime(previous) {}
-        }
+        set { settings.replace(\.random, with: newValue) }
     }
 
     /// Returns the recorder of changes. The recorder is made when the queue is first observed, and

@@ -45,14 +45,6 @@ public enum OperationsDiagnostics {
     /// - Complexity: O(1), and so is what a call of the function adds to the function that was set.
     public static var handler: @Sendable (Finding) -> Void {
         get { currentHandler.withLock { $0 }.call }
-        set {
-            // The replaced function is released outside the lock: it may hold the last reference
-            // to anything.
-            let previous = currentHandler.withLock { handler in
-                defer { handler = Handler(call: newValue) }
-                return handler
-            }
-            withExtendedLifetime(previous) {}
-        }
+        set { currentHandler.replace(with: Handler(call: newValue)) }
     }
 }

@@ -23,14 +23,7 @@ final class TaskRun: OperationTask, @unchecked Sendable {
         prepared = inherits ? PreparedTask.inheritingTaskLocals() : nil
     }
 
-    /// Releases the previous body without the lock: it may hold the last reference to a queue.
-    private func change(to new: State) {
-        let previous = state.withLock { state in
-            defer { state = new }
-            return state
-        }
-        withExtendedLifetime(previous) {}
-    }
+    private func change(to new: State) { state.replace(with: new) }
 
     /// Runs the body of an operation in its task.
     func start(for operation: Operation, work: @escaping @Sendable () async -> Void) {

@@ -72,6 +72,7 @@ extension Progress {
     var onChange: (@Sendable () -> Void)? {
         get { state.withLock { $0.onChange } }
         set {
+            // Not by a key path, which would wrap the function.
             let previous = state.withLock { state in
                 defer { state.onChange = newValue }
                 return state.onChange

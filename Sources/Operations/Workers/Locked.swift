@@ -33,4 +33,22 @@ package struct Locked<Value: ~Copyable>: ~Copyable {
     }
 }
 
+extension Locked where Value: Sendable {
+    /// Sets the value, and releases the previous one without the lock: that may be the last
+    /// reference to anything, whose `deinit` may do anything.
+    package borrowing func replace(with new: Value) {
+        var new = new
+        withLock { swap(&$0, &new) }
+    }
+
+    /// Sets a part of the value, as ``replace(with:)`` does. A function must be in a structure,
+    /// because each access by a key path would wrap it in further thunks.
+    package borrowing func replace<Part: Sendable>(
+        _ part: WritableKeyPath<Value, Part>, with new: Part
+    ) {
+        var new = new
+        withLock { swap(&$0[keyPath: part], &new) }
+    }
+}
+
 extension Locked: Sendable where Value: ~Copyable {}
