@@ -175,7 +175,7 @@ public struct GalleryServer: Sendable {
         let group = router.group("api")
         APIRoutes(configuration: configuration, pages: pages).add(to: group)
         OrderRoutes(configuration: configuration, pages: pages).add(to: group)
-        EngineRoutes(pages: pages, count: configuration.records.count).add(to: group)
+        EngineRoutes(pages: pages).add(to: group)
         PhotoRoutes(records: configuration.records, viewer: viewer).add(to: group)
         return router
     }

@@ -162,9 +162,18 @@ struct ListRouteTests {
         let record = PhotoRecord(
             id: PhotoID(rawValue: 7), name: "photo\u{202E}gpj.exe",
             url: try #require(URL(string: "http://a/b")))
-        try await withGallery(photos: [record]) { gallery in
+        let failure = PhotoFailure(
+            stage: .source, reason: "No photo\u{202E}gpj.exe.", isRetryable: false,
+            cause: .init(.noFile, ["name": "photo\u{202E}gpj.exe"]))
+        let failed = PhotoRecord(id: PhotoID(rawValue: 8), name: "failed", failure: failure)
+        try await withGallery(photos: [record, failed], title: "list\u{202E}gpj") { gallery in
             let text = try await gallery.get("/api/photos").text
-            #expect(text.contains("photo·gpj.exe") && !text.contains("\u{202E}"))
+            #expect(text.contains("photo·gpj.exe") && text.contains("list·gpj"))
+            let events = try await gallery.events(page: Self.page) { $0.contains("event: row") }
+            #expect(events.last?.split(separator: "photo·gpj.exe").count == 3)
+            let refusal = try await gallery.get("/api/photos/1/details").text
+            #expect(refusal.split(separator: "photo·gpj.exe").count == 3)
+            for text in events + [text, refusal] { #expect(!text.contains("\u{202E}")) }
         }
     }
 

@@ -10,7 +10,7 @@ import { showProgress } from "./cell.js";
 import { button, loadStyle, make, signButton, takesText } from "./dom.js";
 import { LookEditor, loadFilters, lookText, parseLook } from "./looks.js";
 import { Stage } from "./stage.js";
-import { bytes, language, number, plain, text } from "./strings.js";
+import { bytes, language, number, text } from "./strings.js";
 
 const sides = [640, 1280, 2560, 5120];
 // The sizes in which a result can be saved, besides its full one.
@@ -500,7 +500,6 @@ export class Detail {
     if (this.#stage.isDivided) this.#stage.divider.focus();
   }
 
-  // In the words of the page: the server's own explanation names operations.
   #explain() {
     const { running, waiting } = this.#host.downloads();
     const key = this.#host.photo(this.#row).record.active ? "whyTurn" : "whyNotBefore";
@@ -562,7 +561,7 @@ function factRows(facts) {
   if (latitude !== undefined && longitude !== undefined) {
     add("place", `${degrees(latitude, "N", "S")}, ${degrees(longitude, "E", "W")}`);
   }
-  add("source", plain(facts.source));
+  add("source", facts.source);
   return rows;
 }
 

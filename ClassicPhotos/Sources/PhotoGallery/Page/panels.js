@@ -2,7 +2,7 @@
 //
 // Numbers may change hundreds of times a second; the screen follows once per frame.
 
-import { filterWords, number, plain, text } from "./strings.js";
+import { filterWords, number, text } from "./strings.js";
 
 const states = ["filtered", "downloaded", "new", "failed"];
 // More slots than this are hard to distinguish.
@@ -44,7 +44,7 @@ export class Headline {
 
   show({ title, filter, total }) {
     this.filter = filter ?? "";
-    this.#title.textContent = this.#title.title = document.title = plain(title);
+    this.#title.textContent = this.#title.title = document.title = title;
     this.#chip.textContent = filterWords(this.filter);
     this.#chip.dataset.filter = filter;
     this.#chip.title = text("currentFilter");

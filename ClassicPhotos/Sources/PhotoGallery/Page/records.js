@@ -1,6 +1,6 @@
 // The state of each row's photo, by row number.
 
-import { failureText, plain } from "./strings.js";
+import { failureText } from "./strings.js";
 
 const unknown = Object.freeze({
   state: "new", version: 0, reason: "", active: false, retryable: true,
@@ -24,7 +24,7 @@ export class Records {
   apply(event) {
     this.#progress.delete(event.row);
     const { row, state, version, active = false, retryable = true } = event;
-    const reason = plain(failureText(event.reason ?? "", event.failure));
+    const reason = failureText(event.reason ?? "", event.failure);
     const former = this.#byRow.get(row);
     this.#byRow.set(row, {
       state, version, reason, active, retryable, hasOriginal: event.hasOriginal ?? false,

@@ -120,10 +120,6 @@ export function failureText(sentence, failure) {
   return has(key) ? text(key, failure.values) : sentence;
 }
 
-/// A name without invisible characters that reorder the text around them, for example to hide the
-/// extension of a file: each is shown as "\uFFFD". Scripts from right to left need none of them.
-export const plain = (name) => name.replace(/[\u202A-\u202E\u2066-\u2069]/g, "\uFFFD");
-
 /// Fills in the texts of the elements that name their key: `data-text` for the content, and
 /// `data-label` for the accessible name, which a pointer shows as well.
 export function translate(root) {

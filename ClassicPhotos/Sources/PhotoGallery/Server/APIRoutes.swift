@@ -47,7 +47,7 @@ struct APIRoutes {
         let end = start + min(max(0, limit), 1_000, records.count - start)
         let filters = configuration.options.filters.map(\.description)
         return PhotosAnswer(
-            title: configuration.title, filter: filters.joined(separator: ", "),
+            title: configuration.title.onOneLine, filter: filters.joined(separator: ", "),
             total: records.count, offset: start,
             photos: records[start..<end].map {
                 .init(id: $0.id.description, name: $0.name.onOneLine)

@@ -57,7 +57,7 @@ struct EngineFeed {
             }
             slices.append(
                 Slice(
-                    id: id, queue: queue, name: slice.name, worker: worker,
+                    id: id, queue: queue, name: slice.name.onOneLine, worker: worker,
                     start: slice.start.milliseconds, end: slice.end?.milliseconds))
         }
         lines = lines.filter { known.contains($0.key) }

@@ -8,15 +8,13 @@ import PhotoPipeline
 /// The routes by which a person watches and changes the machinery of a page.
 struct EngineRoutes {
     private let pages: GalleryPages
-    private let count: Int
     /// Writing a timeline takes too long for an event loop.
     private let queue = OperationQueue()
 
     private static let widths = 1...64
 
-    init(pages: GalleryPages, count: Int) {
+    init(pages: GalleryPages) {
         self.pages = pages
-        self.count = count
         queue.name = "Timeline queue"
         queue.maxConcurrentOperationCount = 1
     }
@@ -26,7 +24,6 @@ struct EngineRoutes {
         group.post("engine/watch", use: watch)
         group.post("engine/mode", use: mode)
         group.get("engine/timeline", use: timeline)
-        group.get("photos/:row/explanation", use: explanation)
     }
 
     private struct Watching: Decodable {
@@ -89,28 +86,10 @@ struct EngineRoutes {
 
     // MARK: Reading
 
-    private func session(_ request: Request) async throws -> PhotoListSession {
-        try await pages.session(request.pageID())
-    }
-
-    private struct Explanation: ResponseEncodable {
-        let text: String
-    }
-
-    @Sendable private func explanation(
-        _ request: Request, _ context: GalleryRequestContext
-    ) async throws -> Explanation {
-        let session = try await session(request)
-        guard let row = context.parameters.get("row", as: Int.self), (0..<count).contains(row),
-            let text = await session.explanation(of: Row(row))
-        else { throw HTTPError(.notFound, message: "The list has no such photo.") }
-        return Explanation(text: text)
-    }
-
     @Sendable private func timeline(
         _ request: Request, _ context: GalleryRequestContext
     ) async throws -> Response {
-        let timeline = try await session(request).timeline
+        let timeline = try await pages.session(request.pageID()).timeline
         let text = try await queue.add("Write timeline") { timeline.chromeTrace() }.value
         return Response(
             status: .ok,

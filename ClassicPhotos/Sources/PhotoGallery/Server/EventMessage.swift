@@ -92,7 +92,7 @@ struct EventMessage {
             case .failed: state = "failed"
             }
             let failure = update.change.state.failure
-            reason = failure?.reason
+            reason = failure?.reason.onOneLine
             self.failure = failure?.cause.map(FailureCause.init)
             retryable = failure?.isRetryable
             hasOriginal = failure?.hasOriginal

@@ -10,7 +10,7 @@ struct FailureCause: Encodable {
 
     init(_ cause: PhotoFailure.Cause) {
         code = cause.code.rawValue
-        values = cause.values
+        values = cause.values.mapValues(\.onOneLine)
     }
 }
 
@@ -35,7 +35,7 @@ struct PhotoFailureResponse: HTTPResponseError {
     func response(from request: Request, context: some RequestContext) throws -> Response {
         let body = Body(
             error: .init(
-                message: failure.reason, failure: failure.cause.map(FailureCause.init),
+                message: failure.reason.onOneLine, failure: failure.cause.map(FailureCause.init),
                 retryable: failure.isRetryable, hasOriginal: failure.hasOriginal))
         var response = try body.response(from: request, context: context)
         response.status = status

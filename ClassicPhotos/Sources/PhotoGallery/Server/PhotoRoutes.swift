@@ -103,10 +103,10 @@ struct PhotoRoutes {
             width = details.info.size.width
             height = details.info.size.height
             let fields = details.fields
-            taken = fields.taken
-            camera = fields.camera
-            lens = fields.lens
-            exposure = fields.exposure
+            taken = fields.taken?.onOneLine
+            camera = fields.camera?.onOneLine
+            lens = fields.lens?.onOneLine
+            exposure = fields.exposure?.onOneLine
             aperture = fields.aperture
             iso = fields.iso
             focalLength = fields.focalLength

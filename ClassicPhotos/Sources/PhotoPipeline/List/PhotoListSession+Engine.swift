@@ -163,25 +163,4 @@ extension PhotoListSession {
     func limitIfNaive(_ operation: Operation) {
         if controller.isNaive { operation.apply(.cost(1, of: engine.single)) }
     }
-
-    /// Explains in words why a row's photo is not shown yet; nil if the row does not exist.
-    public func explanation(of row: Row) -> String? {
-        guard let change = controller.currentState(of: row) else { return nil }
-        if let failure = change.state.failure { return failure.reason }
-        if change.state == .filtered { return "The photo is shown with its filters." }
-        if controller.work[row] != nil {
-            let attempts = [pending.downloadsInProgress[row], pending.filtrationsInProgress[row]]
-            let operations = attempts.compactMap { $0?.operations }.flatMap { $0 }
-            guard let next = operations.first(where: { !$0.isFinished }) else {
-                return "The photo is ready and about to be shown."
-            }
-            return next.explain().description
-        }
-        if controller.isSuspended {
-            return "The list is moving. Work on its photos starts when it stands still."
-        }
-        return controller.viewport.set.contains(row)
-            ? "The work on the photo was cancelled. It starts again when the list moves."
-            : "The photo is not on the screen, so no work was started for it."
-    }
 }

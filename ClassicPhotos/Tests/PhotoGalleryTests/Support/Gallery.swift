@@ -102,6 +102,7 @@ struct Gallery: Sendable {
 /// Runs a gallery of the demo's photos, or of the given photos, for the duration of a closure.
 func withGallery(
     _ configuration: DemoOriginServer.Configuration = .quick, photos: [PhotoRecord]? = nil,
+    title: String = "Classic Photos",
     limits: GalleryLimits = GalleryLimits(), token: GalleryToken? = nil,
     accessLogger: Logger? = nil,
     _ body: (Gallery) async throws -> Void
@@ -111,7 +112,7 @@ func withGallery(
         let downloader = PhotoDownloader(
             allowing: [AllowedHost(host: "127.0.0.1", port: origin.port)])
         var configuration = GalleryServer.Configuration(
-            title: "Classic Photos", records: records, options: .init(), port: 0)
+            title: title, records: records, options: .init(), port: 0)
         configuration.limits = limits
         configuration.token = token
         configuration.accessLogger = accessLogger
