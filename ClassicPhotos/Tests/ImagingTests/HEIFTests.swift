@@ -1,3 +1,4 @@
+import Foundation
 import Imaging
 import OperationsTestSupport
 import Testing
@@ -48,6 +49,27 @@ struct HEIFTests {
             try ImageEngine.decode(part, limits: .ownFiles)
         }
         #expect(error?.isDecodeFailure == true)
+    }
+
+    /// The decoders write lines without the name of a file to `stderr`. Everything else that is
+    /// written there still arrives.
+    @Test func decodersWriteNothingToStandardError() async throws {
+        let result = try await #require(
+            processExitsWith: .success, observing: [\.standardErrorContent]
+        ) {
+            // The changed bits make libde265 write "SPS error", and dav1d "Error parsing OBU data".
+            for (file, index, bit) in [
+                (HEIFFiles.heic, 417, 2), (HEIFFiles.avif, 409, 4), (HEIFFiles.avif, 409, 16),
+            ] {
+                var bytes = file
+                bytes[index] ^= UInt8(bit)
+                _ = try? ImageEngine.decode(bytes, limits: .ownFiles)
+            }
+            errno = ENOENT
+            perror("own")
+        }
+        let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+        #expect(text == "own: No such file or directory\n")
     }
 
     @Test(arguments: [(ImageFormat.heif, HEIFFiles.heic10), (.avif, HEIFFiles.avif12)])
