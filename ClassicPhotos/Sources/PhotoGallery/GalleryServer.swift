@@ -176,7 +176,7 @@ public struct GalleryServer: Sendable {
         APIRoutes(configuration: configuration, pages: pages).add(to: group)
         OrderRoutes(configuration: configuration, pages: pages).add(to: group)
         EngineRoutes(pages: pages).add(to: group)
-        PhotoRoutes(records: configuration.records, viewer: viewer).add(to: group)
+        PhotoRoutes(records: configuration.records, viewer: viewer, pages: pages).add(to: group)
         return router
     }
 }

@@ -86,4 +86,27 @@ struct FullSizeTests {
             }
         }
     }
+
+    /// The ring also shows the progress of a photo that is not among those of the list's screen.
+    @Test func ringShowsProgressOfPhotoOutsideScreen() async throws {
+        var origin = DemoOriginServer.Configuration.quick
+        origin.slowTransfer = .seconds(60)
+        try await withGallery(origin) { gallery in
+            let entries = gallery.origin.catalog.entries
+            let slow = try #require(entries.firstIndex { $0.kind == .verySlow && $0.id > 12 })
+            try await Browser.run(width: 500, height: 300) { browser in
+                try await browser.open(gallery.url + "#photo=\(slow - 12)")
+                try await browser.wait(for: DetailView.isOpen, "the photo is open")
+                for _ in 0..<12 { try await browser.press("ArrowRight") }
+                let ring = "document.querySelector('#detail .row-spinner.measured')"
+                try await browser.wait(
+                    for: "location.hash.includes('photo=\(slow).') && \(ring)?.checkVisibility()"
+                        + " && parseFloat(\(ring).style.getPropertyValue('--share')) > 0",
+                    "the ring has begun")
+                #expect(
+                    try await browser.evaluate(
+                        "return String(document.querySelector('#list .measured'))") == "null")
+            }
+        }
+    }
 }

@@ -224,6 +224,32 @@ struct ListRouteTests {
         let total: Int
     }
 
+    /// The page shows a photo that its list does not show.
+    @Test func eventsTellProgressOfSinglePhoto() async throws {
+        try await withGallery { gallery in
+            let entries = gallery.origin.catalog.entries
+            let slow = try #require(entries.first { $0.kind == .verySlow })
+            var details: Task<Int, any Error>?
+            let events = try await gallery.events(page: Self.page) { event in
+                if event.hasPrefix("event: hello") {
+                    details = Task {
+                        try await gallery.get(
+                            "/api/photos/\(slow.id)/details?page=\(Self.page)"
+                        ).status
+                    }
+                }
+                return event.hasPrefix("event: row")
+            }
+            #expect(try await details?.value == 200)
+            let reports = events.filter { $0.hasPrefix("event: progress") }
+            let row = try Regex("\"row\":\(slow.id)\\b")
+            #expect(reports.count > 1 && reports.allSatisfy { $0.contains(row) })
+            // The row ends the progress; the list itself has not loaded the photo.
+            let last = try #require(events.last)
+            #expect(last.contains(row) && last.contains(#""state":"new""#))
+        }
+    }
+
     @Test func eventsTellProgressByBytes() async throws {
         try await withGallery { gallery in
             let entries = gallery.origin.catalog.entries

@@ -42,6 +42,8 @@ export class Detail {
   #problem = null;
   // Keeps the neighbours' pictures in the browser's memory.
   #prefetched = [];
+  // The request for the details.
+  #facts = null;
   #editor = new LookEditor((look) => this.#lookChanged(look));
 
   /// - host: the page's own functions; see app.js.
@@ -336,8 +338,12 @@ export class Detail {
   }
 
   async #loadFacts(row, token) {
+    this.#facts?.abort();
+    this.#facts = new AbortController();
     try {
-      const facts = await getJSON(`/api/photos/${row}/details`);
+      // The page receives the progress of the download that this request waits for.
+      const facts = await getJSON(
+        `/api/photos/${row}/details?page=${this.#host.page()}`, this.#facts.signal);
       if (token !== this.#token) return;
       this.#stage.ratio = facts.width / facts.height;
       this.#stage.pixels = Math.max(facts.width, facts.height);
@@ -445,6 +451,7 @@ export class Detail {
 
   #stop() {
     this.#token += 1;
+    this.#facts?.abort();
     this.#spin(false);
     for (const image of [this.#stage.before, this.#stage.after]) this.#cancel(image);
   }

@@ -13,6 +13,7 @@ import PhotoPipeline
 ///
 /// | Route | Response |
 /// |---|---|
+/// | `photos/:row/details?page=…` | the size and the fields of the camera |
 /// | `photos/:row/picture?fit=…` | a JPEG to show, without metadata; `full` is the photo's size |
 /// | `photos/:row/result?size=…` | the file that `process` would write, as a download |
 /// | `photos/:row/original` | the photo as its source has it, as a download |
@@ -22,6 +23,7 @@ import PhotoPipeline
 struct PhotoRoutes {
     let records: [PhotoRecord]
     let viewer: PhotoViewer
+    let pages: GalleryPages
 
     /// The sides of the squares for which pictures are made. A few sizes are shared and cached;
     /// arbitrary sizes would not be.
@@ -115,11 +117,19 @@ struct PhotoRoutes {
         }
     }
 
+    /// Waits for the download of the photo, whose progress a page that names itself receives with
+    /// its events.
     @Sendable private func details(
-        _: Request, _ context: GalleryRequestContext
+        _ request: Request, _ context: GalleryRequestContext
     ) async throws -> Details {
         let (row, record) = try photo(context)
-        let details = try await answering(context) { try await viewer.details(of: row) }
+        let session = try? await pages.session(request.pageID())
+        let details = try await answering(context) {
+            guard let session else { return try await viewer.details(of: row) }
+            return try await session.reportingDownload(of: row) {
+                try await viewer.details(of: row)
+            }
+        }
         return Details(record, at: row, details)
     }
 

@@ -51,17 +51,17 @@ public actor PhotoListSession {
     }
 
     private let options: Options
-    private let loader: PhotoLoader
+    let loader: PhotoLoader
     var controller: PhotoListController
     var pending: PendingOperations
     private var downloadTally = QueueTally()
     private var filtrationTally = QueueTally()
     var engine: Engine
     private var pictures: PictureStore
-    private var changedRows: Set<Row> = []
+    var changedRows: Set<Row> = []
     private var revisions = RowRevisions()
     private var changeSignal: AsyncStream<Void>.Continuation?
-    private let progress = ProgressTable()
+    let progress = ProgressTable()
 
     /// Creates the session of a page that has not reported its visible rows yet.
     ///
@@ -178,7 +178,7 @@ public actor PhotoListSession {
     /// Yields to the stream without a change, so that the subscriber can send a heartbeat.
     public func signalHeartbeat() { signalChange() }
 
-    private func signalChange() { changeSignal?.yield() }
+    func signalChange() { changeSignal?.yield() }
 
     /// The state of one row, and whether work on it is in progress.
     public struct RowUpdate: Sendable, Hashable {
@@ -340,18 +340,10 @@ public actor PhotoListSession {
             preconditionFailure("\(record.name) has no URL, so it should have failed already")
         }
         let request = PhotoRequest(url: url, fitting: options.size)
-        let signal: @Sendable () -> Void = { [weak self] in
-            guard let self else { return }
-            Task { await self.signalChange() }
-        }
-        let download = TypedOperation { [loader, progress] in
-            let number = progress.begin(row)
-            defer { progress.end(row, number) }
-            let board = loader.downloader.progress
-            let watch = board.watch(url) { report, _ in
-                if progress.note(report, of: row, number) { signal() }
-            }
-            defer { board.end(watch, of: url) }
+        let watch = progressWatch(url, of: row)
+        let download = TypedOperation { [loader] in
+            let end = watch()
+            defer { _ = end() }
             return try await loader.original(for: request)
         }
         download.name = "Download \(PhotoURL.name(of: url))"

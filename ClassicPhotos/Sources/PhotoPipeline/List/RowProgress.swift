@@ -15,40 +15,35 @@ public struct RowProgress: Sendable, Hashable {
 /// All methods are thread-safe.
 final class ProgressTable: Sendable {
     private struct Download {
-        /// Distinguishes the download from earlier ones of the row.
-        let number: Int
-        /// The bytes at the last step.
-        var step = 0
+        /// The number of watchers: the list's own attempts, and requests for the single photo.
+        var watchers = 0
+        /// The bytes at the last step; nil before the first one.
+        var step: Int?
     }
 
     private struct State {
-        var last = 0
         var downloads: [Row: Download] = [:]
         var unsent: [Row: DownloadProgress] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// Begins a download; returns its number.
-    func begin(_ row: Row) -> Int {
-        state.withLock { state in
-            state.last += 1
-            state.downloads[row] = Download(number: state.last)
-            state.unsent[row] = nil
-            return state.last
-        }
+    /// Begins to watch the download of a row's photo. Each call needs one of ``end(_:)``.
+    func begin(_ row: Row) {
+        state.withLock { $0.downloads[row, default: Download()].watchers += 1 }
     }
 
     /// Notes the progress of a download; returns whether the session should send it.
-    func note(_ progress: DownloadProgress, of row: Row, _ number: Int) -> Bool {
+    func note(_ progress: DownloadProgress, of row: Row) -> Bool {
         state.withLock { state in
-            guard var download = state.downloads[row], download.number == number else {
+            guard var download = state.downloads[row] else { return false }
+            let step = progress.total.map { max($0 / 64, 1) } ?? 64 << 10
+            // A download that begins again has fewer bytes than before. Several watchers report the
+            // same step.
+            let distance = abs(progress.received - (download.step ?? 0))
+            guard distance >= step || (distance > 0 && progress.received == progress.total) else {
                 return false
             }
-            let step = progress.total.map { max($0 / 64, 1) } ?? 64 << 10
-            // A download that begins again has fewer bytes than before.
-            let isStep = abs(progress.received - download.step) >= step
-            guard isStep || progress.received == progress.total else { return false }
             download.step = progress.received
             state.downloads[row] = download
             let isFirst = state.unsent.isEmpty
@@ -57,12 +52,18 @@ final class ProgressTable: Sendable {
         }
     }
 
-    /// Ends a download; progress that has not been sent is dropped.
-    func end(_ row: Row, _ number: Int) {
+    /// Ends the watching; after the last watcher, progress that has not been sent is dropped.
+    ///
+    /// - Returns: whether the session was told of progress that has no other watcher.
+    @discardableResult
+    func end(_ row: Row) -> Bool {
         state.withLock { state in
-            guard state.downloads[row]?.number == number else { return }
-            state.downloads[row] = nil
+            guard var download = state.downloads[row] else { return false }
+            download.watchers -= 1
+            state.downloads[row] = download.watchers > 0 ? download : nil
+            guard download.watchers == 0 else { return false }
             state.unsent[row] = nil
+            return download.step != nil
         }
     }
 
