@@ -227,6 +227,36 @@ struct GridTests {
         }
     }
 
+    /// The addresses of thumbnails name their contents, so the browser's cache has them.
+    @Test func reloadTransfersNoThumbnailAgain() async throws {
+        try await withPage { browser, _ in
+            let allDone = """
+                \(Self.isFilled) && \(Self.onScreen).every(cell => cell.dataset.state === 'failed'
+                    || cell.dataset.picture === 'filtered')
+                """
+            let transferred = """
+                return performance.getEntriesByType('resource')
+                    .filter(({ name, transferSize }) =>
+                        name.includes('/api/thumbnails/') && transferSize > 0)
+                    .map(({ name }) => name).join();
+                """
+            try await browser.wait(for: allDone, "the photos are shown")
+            var known = Set(try await browser.evaluate(transferred).split(separator: ","))
+            #expect(known.count >= 12)
+            for _ in 1...3 {
+                _ = try await browser.evaluate("window.isOld = true; location.reload()")
+                try await browser.wait(for: "!window.isOld && \(allDone)", "they are shown again")
+                let shown = try await browser.evaluate(
+                    "return document.querySelectorAll('[src*=\"/api/thumbnails/\"]').length")
+                #expect(Int(shown) ?? 0 >= 12)
+                // The unfiltered picture of a photo may be new: the filtered one came sooner before.
+                let new = Set(try await browser.evaluate(transferred).split(separator: ","))
+                #expect(new.isDisjoint(with: known))
+                known.formUnion(new)
+            }
+        }
+    }
+
     @Test func reloadReturnsToSamePhotos() async throws {
         try await withPage { browser, _ in
             _ = try await browser.evaluate("scrollTo(0, 1500)")
