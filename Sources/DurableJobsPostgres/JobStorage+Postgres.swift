@@ -18,14 +18,15 @@ extension JobStorage {
     public static func postgres(_ url: String, schema: String? = nil) -> JobStorage {
         JobStorage((try? PostgresTarget(url).description) ?? "the PostgreSQL URL") {
             try await PostgresDatabase(url, schema: schema)
+        } version: {
+            try await PostgresDatabase.schemaVersion(url, schema: schema)
         }
     }
 
     /// The statements that make the tables, or migrate those of an older version of the library,
     /// for a tool that changes databases; the names of the tables have no schema.
     ///
-    /// - Parameter version: that of the tables, as `SELECT version FROM durable_job_schema` says; 0
-    ///   if there are none.
+    /// - Parameter version: that of the tables, as ``schemaVersion()`` says; 0 if there are none.
     public static func postgresMigration(from version: Int = 0) -> String {
         let dialect = PostgresSession.dialect(schema: nil)
         let statements = JobSchema.statements(from: max(0, version)).map {

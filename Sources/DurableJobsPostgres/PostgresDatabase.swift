@@ -48,16 +48,34 @@ final class PostgresDatabase: JobDatabase {
         translations = TranslationCache(PostgresSession.dialect(schema: found))
     }
 
+    /// The version of the tables; 0 if there are none. See ``init(_:schema:)`` for the schema.
+    static func schemaVersion(_ url: String, schema: String?) async throws -> Int {
+        let target = try PostgresTarget(url)
+        let link = PostgresLink(target, label: "version")
+        // The link's end closes the connection, too.
+        let version = try await explaining(target.description) {
+            try await link.transaction("BEGIN READ ONLY") { session in
+                if let schema { try search(schema, session) }
+                return try JobSchema.version(session)
+            }
+        }
+        await link.close()
+        return version
+    }
+
     /// Lets the rest of a transaction find and make tables in a schema, which is made if it does
     /// not exist.
     private static func use(_ schema: String, _ session: any SQLSession) throws {
-        let name = PostgresSession.quoted(schema)
         if try session.query(
             "SELECT 1 FROM pg_namespace WHERE nspname = ?", [.text(schema)]
         ).isEmpty {
-            _ = try session.query("CREATE SCHEMA \(name)")
+            _ = try session.query("CREATE SCHEMA \(PostgresSession.quoted(schema))")
         }
-        _ = try session.query("SET LOCAL search_path TO \(name)")
+        try search(schema, session)
+    }
+
+    private static func search(_ schema: String, _ session: any SQLSession) throws {
+        _ = try session.query("SET LOCAL search_path TO \(PostgresSession.quoted(schema))")
     }
 
     /// Calls a function, and describes its failures for people.

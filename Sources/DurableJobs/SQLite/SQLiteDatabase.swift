@@ -85,6 +85,21 @@ package final class SQLiteDatabase: JobDatabase {
         }
     }
 
+    /// The version of a file's tables; 0 if there are none, or no file.
+    static func schemaVersion(path: String) throws -> Int {
+        try NetworkFileSystem.refuse(path)
+        guard FileManager.default.fileExists(atPath: path) else { return 0 }
+        var reading = configuration
+        reading.readonly = true
+        do {
+            let reader = try DatabaseQueue(path: path, configuration: reading)
+            defer { try? reader.close() }
+            return try reader.read { try JobSchema.version(SQLiteSession($0)) }
+        } catch let error as DatabaseError {
+            throw JobError.unusableStore(store: path, reason: SQLiteReason.text(error))
+        }
+    }
+
     /// Opens a file and changes it to a write-ahead log, if it has none.
     ///
     /// Of several connections that change a new file at the same time, SQLite refuses all but one

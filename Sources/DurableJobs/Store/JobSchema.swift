@@ -197,7 +197,7 @@ package enum JobSchema {
     }
 
     /// The version of the tables; 0 if there are none.
-    private static func version(_ session: any SQLSession) throws -> Int {
+    package static func version(_ session: any SQLSession) throws -> Int {
         guard try session.query("SELECT {has_tables}").first?.flag(0) == true else { return 0 }
         let rows = try session.query("SELECT version FROM durable_job_schema")
         return Int(rows.first?.integer(0) ?? 0)

@@ -4,12 +4,26 @@ public struct JobStorage: Sendable, CustomStringConvertible {
     /// The name of the place for people, without passwords.
     public let description: String
     package let open: @Sendable () async throws -> any JobDatabase
+    private let version: @Sendable () async throws -> Int
 
+    /// - Parameters:
+    ///   - open: makes or migrates the tables, too.
+    ///   - version: the version of the tables, 0 for none; changes nothing.
     package init(
-        _ description: String, open: @escaping @Sendable () async throws -> any JobDatabase
+        _ description: String, open: @escaping @Sendable () async throws -> any JobDatabase,
+        version: @escaping @Sendable () async throws -> Int
     ) {
-        (self.description, self.open) = (description, open)
+        (self.description, self.open, self.version) = (description, open, version)
     }
+
+    /// The version of the tables that this library makes. The library can also use newer tables
+    /// that say so.
+    public static var newestSchemaVersion: Int { JobSchema.version }
+
+    /// The version of the tables, or 0 if there are none; changes nothing.
+    ///
+    /// - Throws: ``JobError`` if the store cannot be read.
+    public func schemaVersion() async throws -> Int { try await version() }
 
     /// Makes the tables, or migrates those of an older version of the library; does nothing if they
     /// have its version, or a newer one.
@@ -27,7 +41,11 @@ public struct JobStorage: Sendable, CustomStringConvertible {
     ///
     /// Any number of processes of one machine may open the file.
     public static func file(_ path: String) -> JobStorage {
-        JobStorage(path) { try await SQLiteDatabase(path: path) }
+        JobStorage(path) {
+            try await SQLiteDatabase(path: path)
+        } version: {
+            try SQLiteDatabase.schemaVersion(path: path)
+        }
     }
 }
 #endif
