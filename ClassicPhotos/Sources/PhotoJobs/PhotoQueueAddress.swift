@@ -15,8 +15,7 @@ public struct PhotoQueueAddress: Sendable, CustomStringConvertible {
     }
 
     private let storage: JobStorage
-    /// The path of the file, if it is one.
-    private let file: String?
+    private let isFile: Bool
 
     /// The place for people, without passwords.
     public var description: String { storage.description }
@@ -30,7 +29,7 @@ public struct PhotoQueueAddress: Sendable, CustomStringConvertible {
         let rest = text.dropFirst(scheme.count)
         switch scheme {
         case "postgres" where rest.hasPrefix("://"), "postgresql" where rest.hasPrefix("://"):
-            (storage, file) = (.postgres(text), nil)
+            (storage, isFile) = (.postgres(text), false)
         case "file" where rest.hasPrefix(":"):
             let path = rest.hasPrefix("://") ? rest.dropFirst(3) : rest.dropFirst()
             guard let path = String(validating: percentDecoded(path), as: UTF8.self), !path.isEmpty
@@ -38,7 +37,7 @@ public struct PhotoQueueAddress: Sendable, CustomStringConvertible {
                 throw Problem(
                     description: "The queue's URL names no file, as in file:///jobs.sqlite.")
             }
-            (storage, file) = (.file(path), path)
+            (storage, isFile) = (.file(path), true)
         case _ where rest.hasPrefix("://"):
             // The text may contain a password.
             throw Problem(
@@ -50,25 +49,54 @@ public struct PhotoQueueAddress: Sendable, CustomStringConvertible {
                     description: "The queue must be postgres://host/database, or the path of a "
                         + "SQLite file.")
             }
-            (storage, file) = (.file(text), text)
+            (storage, isFile) = (.file(text), true)
         }
-    }
-
-    /// Whether the queue is a file that does not exist, so that ``open(makingFile:)`` makes it.
-    public var isMissingFile: Bool {
-        file.map { !FileManager.default.fileExists(atPath: $0) } ?? false
     }
 
     /// Opens the queue; makes its file or its tables if they do not exist.
     ///
-    /// - Parameter makesFile: whether a file that does not exist is made.
-    /// - Throws: ``Problem`` if it cannot be used.
-    public func open(makingFile makesFile: Bool = true) async throws(Problem) -> JobQueue {
-        if !makesFile, isMissingFile, let file {
-            throw Problem(description: "There is no queue \(file). \"process --queue\" makes it.")
+    /// - Parameter makesTables: whether a file or tables that do not exist are made.
+    /// - Throws: ``Problem`` if the queue cannot be used.
+    public func open(makingTables makesTables: Bool = true) async throws(Problem) -> JobQueue {
+        if !makesTables, try await schemaVersion() == 0 {
+            throw Problem(
+                description: "There is no queue \(self). \"process --queue\" makes it.")
         }
+        return try await Self.explaining { try await JobQueue("photos", in: storage) }
+    }
+
+    // MARK: Tables
+
+    /// The version of the tables that this program makes.
+    public static var newestSchemaVersion: Int { JobStorage.newestSchemaVersion }
+
+    /// The version of the queue's tables, or 0 if there is no file, or a database without tables.
+    /// Changes nothing.
+    ///
+    /// - Throws: ``Problem`` if the queue cannot be read.
+    public func schemaVersion() async throws(Problem) -> Int {
+        try await Self.explaining { try await storage.schemaVersion() }
+    }
+
+    /// Makes the tables, or migrates those of an older version of the program.
+    ///
+    /// - Throws: ``Problem`` if the tables cannot be changed.
+    public func migrate() async throws(Problem) {
+        try await Self.explaining { try await storage.migrate() }
+    }
+
+    /// The statements that make or migrate the tables; nil for a file, which needs no other role.
+    ///
+    /// - Parameter version: the version of the tables, 0 if there are none.
+    public func migration(from version: Int) -> String? {
+        isFile ? nil : JobStorage.postgresMigration(from: version)
+    }
+
+    private static func explaining<Value>(
+        _ body: () async throws -> Value
+    ) async throws(Problem) -> Value {
         do {
-            return try await JobQueue("photos", in: storage)
+            return try await body()
         } catch {
             let text = "\(error)"
             throw Problem(description: text.hasSuffix(".") ? text : "\(text).")

@@ -13,7 +13,7 @@ struct Jobs: AsyncParsableCommand {
 
             \(ExitCodes.description)
             """,
-        subcommands: [List.self, Show.self, Retry.self, Cancel.self, Prune.self],
+        subcommands: [List.self, Show.self, Retry.self, Cancel.self, Prune.self, Migrate.self],
         defaultSubcommand: List.self)
 
     // No option group: the subcommands' group of the same type would get the value of this one.
@@ -36,7 +36,7 @@ struct JobsOptions: ParsableArguments {
     ) async throws {
         let address = try queueing.requiredAddress(parent)
         try await stopping {
-            let jobs = try await address.open(makingFile: false)
+            let jobs = try await address.open(makingTables: false)
             do {
                 try await body(jobs, address)
             } catch let error as JobError {

@@ -56,16 +56,24 @@ extension Process {
         }
     }
 
-    /// The states of the jobs that a dry run finds in the queue, by position in the list.
+    /// The states of the jobs that a dry run finds in the queue, by position in the list. Makes and
+    /// migrates no tables.
     func jobStates(
         of records: [PhotoRecord], _ batch: PhotoBatch, _ folder: OutputFolder,
         in address: PhotoQueueAddress
     ) async throws -> [Int: JobState] {
-        guard !address.isMissingFile else {
-            Terminal.writeError("Note: There is no queue \(address). A run would make it.\n")
+        let version = try await address.schemaVersion()
+        let newest = PhotoQueueAddress.newestSchemaVersion
+        guard version >= newest else {
+            let note =
+                version == 0
+                ? "There is no queue \(address). A run would make it."
+                : "The tables of the queue \(address) have version \(version). A run would migrate "
+                    + "them to version \(newest), and could then tell which photos are in the queue."
+            Terminal.writeError("Note: \(note)\n")
             return [:]
         }
-        let queue = PhotoQueue(try await address.open(makingFile: false))
+        let queue = PhotoQueue(try await address.open(makingTables: false))
         let states = await Result {
             try await queue.states(
                 of: records, with: batch, into: folder, overwrites: overwrite)

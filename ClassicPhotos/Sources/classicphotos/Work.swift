@@ -40,7 +40,7 @@ struct Work: AsyncParsableCommand {
     func run() async throws {
         let address = try queueing.requiredAddress()
         let error = try await stopping { () async throws -> (any Error)? in
-            let isNew = address.isMissingFile
+            let isNew = try await address.schemaVersion() == 0
             let queue = PhotoQueue(try await address.open())
             if isNew {
                 // The name may be misspelled, and then the worker waits for ever.
