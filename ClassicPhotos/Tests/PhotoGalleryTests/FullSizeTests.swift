@@ -50,6 +50,29 @@ struct FullSizeTests {
         }
     }
 
+    /// Also on a screen with two pixels for each CSS pixel, and in a window of an odd size.
+    @Test func pixelsOfPhotoCoincideWithThoseOfScreen() async throws {
+        try await withLargePhoto { browser in
+            try await browser.command(
+                "Emulation.setDeviceMetricsOverride",
+                ["width": 961, "height": 601, "deviceScaleFactor": 2, "mobile": false])
+            try await browser.wait(for: "devicePixelRatio === 2", "the screen is another one")
+            let image = "document.querySelector('.canvas img:last-of-type')"
+            try await browser.press("1")
+            try await browser.wait(for: "\(image).naturalWidth === 6000", "all pixels are there")
+            try await browser.wait(
+                for: "document.getAnimations().every(({ playState }) => playState !== 'running')",
+                "the photo has come to rest")
+            let edges = try await browser.evaluate(
+                """
+                const box = \(image).getBoundingClientRect();
+                const isWhole = (edge) => Math.abs(edge * 2 - Math.round(edge * 2)) < 0.05;
+                return [Math.abs(box.width * 2 - 6000) < 0.1, isWhole(box.x), isWhole(box.y)].join()
+                """)
+            #expect(edges == "true,true,true")
+        }
+    }
+
     @Test(arguments: [("full", 6_000), ("1280", 1_280)])
     func resultHasChosenSize(choice: String, width: Int) async throws {
         try await withLargePhoto { browser in

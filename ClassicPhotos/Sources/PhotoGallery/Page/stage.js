@@ -25,6 +25,8 @@ const knob = 16;
 
 export class Stage {
   #ratio = 1.5;
+  // The size of the fitted photo, which the browser's own integers would round.
+  #size = { width: 1, height: 1 };
   #scale = 1;
   #x = 0;
   #y = 0;
@@ -76,8 +78,8 @@ export class Stage {
 
   // The scale at which each pixel of the photo has a pixel of the screen.
   get #pixelScale() {
-    const { offsetWidth, offsetHeight } = this.canvas;
-    return (this.pixels ?? 0) / (Math.max(offsetWidth, offsetHeight, 1) * window.devicePixelRatio);
+    const { width, height } = this.#size;
+    return (this.pixels ?? 0) / (Math.max(width, height, 1) * window.devicePixelRatio);
   }
 
   /// The proportions of the photo: width divided by height.
@@ -144,6 +146,7 @@ export class Stage {
 
   #fit() {
     const width = this.#fitInto(this.canvas, this.#ratio);
+    this.#size = { width, height: width / this.#ratio };
     // Half a knob stands out at each end.
     this.divider.style.width = `${width + knob}px`;
     this.#move();
@@ -176,9 +179,23 @@ export class Stage {
     const spareY = Math.max(0, (this.canvas.offsetHeight * this.#scale - clientHeight) / 2);
     this.#x = Math.min(spareX, Math.max(-spareX, this.#x));
     this.#y = Math.min(spareY, Math.max(-spareY, this.#y));
-    this.canvas.style.transform = `translate(${this.#x}px, ${this.#y}px) scale(${this.#scale})`;
+    const [x, y] = this.#aligned;
+    this.canvas.style.transform = `translate(${x}px, ${y}px) scale(${this.#scale})`;
     this.element.classList.toggle("enlarged", this.#scale > 1);
     this.#moveLine();
+  }
+
+  // The position in which pixels of the photo that are as large as those of the screen also coincide
+  // with them: otherwise, each would be a mixture of its neighbours.
+  get #aligned() {
+    if (Math.abs(this.#scale / this.#pixelScale - 1) > 1e-6) return [this.#x, this.#y];
+    const box = this.element.getBoundingClientRect();
+    const shift = (edge) => Math.round(edge * window.devicePixelRatio) / window.devicePixelRatio - edge;
+    const { width, height } = this.#size;
+    return [
+      this.#x + shift(box.x + (box.width - width * this.#scale) / 2 + this.#x),
+      this.#y + shift(box.y + (box.height - height * this.#scale) / 2 + this.#y),
+    ];
   }
 
   #pressed(event) {
