@@ -57,10 +57,11 @@ extension Jobs {
         private static func report(
             _ address: PhotoQueueAddress, _ found: Int, _ version: Int
         ) -> String {
-            switch found {
-            case 0: "Made the tables of \(address), in version \(version)."
-            case version: "The tables of \(address) have version \(version). There is nothing to do."
-            default: "Migrated the tables of \(address) from version \(found) to \(version)."
+            let tables = "the tables of \(address)"
+            return switch found {
+            case 0: "Made \(tables), in version \(version)."
+            case version: "T\(tables.dropFirst()) have version \(version). There is nothing to do."
+            default: "Migrated \(tables) from version \(found) to \(version)."
             }
         }
     }

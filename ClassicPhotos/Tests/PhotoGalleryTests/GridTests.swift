@@ -249,7 +249,7 @@ struct GridTests {
                 let shown = try await browser.evaluate(
                     "return document.querySelectorAll('[src*=\"/api/thumbnails/\"]').length")
                 #expect(Int(shown) ?? 0 >= 12)
-                // The unfiltered picture of a photo may be new: the filtered one came sooner before.
+                // An unfiltered picture may be new: the filtered one came sooner before.
                 let new = Set(try await browser.evaluate(transferred).split(separator: ","))
                 #expect(new.isDisjoint(with: known))
                 known.formUnion(new)
