@@ -26,7 +26,7 @@ extension JobStorage {
     /// The statements that make the tables, or migrate those of an older version of the library,
     /// for a tool that changes databases; the names of the tables have no schema.
     ///
-    /// - Parameter version: that of the tables, as ``schemaVersion()`` says; 0 if there are none.
+    /// - Parameter version: that of the tables, as `schemaVersion()` says; 0 if there are none.
     public static func postgresMigration(from version: Int = 0) -> String {
         let dialect = PostgresSession.dialect(schema: nil)
         let statements = JobSchema.statements(from: max(0, version)).map {

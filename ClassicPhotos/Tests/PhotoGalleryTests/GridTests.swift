@@ -227,6 +227,22 @@ struct GridTests {
         }
     }
 
+    /// A browser has six connections for a server, and keeps pages that were left.
+    @Test func pageThatWasLeftHoldsNoConnection() async throws {
+        try await withPage { browser, gallery in
+            for _ in 1...7 {
+                try await browser.open("about:blank")
+                try await browser.open(gallery.url)
+                try await browser.wait(for: Self.isFilled, "the grid is filled")
+            }
+            try await browser.open("about:blank")
+            _ = try await browser.evaluate("history.back()")
+            try await browser.wait(
+                for: "document.documentElement.dataset.connection === 'open' && \(Self.isFilled)",
+                "the page is back")
+        }
+    }
+
     /// The addresses of thumbnails name their contents, so the browser's cache has them.
     @Test func reloadTransfersNoThumbnailAgain() async throws {
         try await withPage { browser, _ in

@@ -411,8 +411,13 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "?" && !takesText(event.target)) showKeys();
 });
 window.addEventListener("popstate", showAddress);
-window.addEventListener("pagehide", rememberPlace);
-// Return by the Back button: the browser kept the page but closed its stream.
+window.addEventListener("pagehide", () => {
+  rememberPlace();
+  // A browser that keeps the page for the Back button may keep its connection, too. It has six for a
+  // server, and the next pages would wait for one of them.
+  stream.close();
+});
+// Return by the Back button.
 window.addEventListener("pageshow", (event) => { if (event.persisted) startOver(); });
 
 document.documentElement.dataset.phase = phases.phase;
