@@ -146,10 +146,10 @@ struct AttachedResultTests {
                     #expect(again.output.contains("60 were up to date"), "\(again.output)")
                 }
                 // The worker is the first to open the queue.
+                let address = try PhotoQueueAddress(queue)
                 let note =
-                    kind == .file
-                    ? "Note: There was no queue \(queue). This worker has made it, and waits for "
-                        + "photos that \"process --queue\" stores in it.\n" : ""
+                    "Note: There was no queue \(address). This worker has made it, and waits for "
+                    + "photos that \"process --queue\" stores in it.\n"
                 #expect(
                     errors
                         == "\(note)This worker does not see the folder \(place.out.path) of the "
