@@ -54,7 +54,7 @@ final class PostgresDatabase: JobDatabase {
         let link = PostgresLink(target, label: "version")
         // The link's end closes the connection, too.
         let version = try await explaining(target.description) {
-            try await link.transaction("BEGIN READ ONLY") { session in
+            try await link.transaction(PostgresBeginning(begin: "BEGIN READ ONLY")) { session in
                 if let schema { try search(schema, session) }
                 return try JobSchema.version(session)
             }
