@@ -53,6 +53,15 @@ extension JobQueue {
         _ job: J, _ traits: JobTrait..., after dependencies: any JobReference...,
         in connection: OpaquePointer
     ) throws -> JobHandle<J.Output> {
+        try enqueue(job, traits, after: dependencies, in: connection)
+    }
+
+    /// Stores a job that depends on any number of jobs, in a transaction of the caller's own.
+    @discardableResult
+    public func enqueue<J: Job>(
+        _ job: J, _ traits: [JobTrait] = [], after dependencies: [any JobReference],
+        in connection: OpaquePointer
+    ) throws -> JobHandle<J.Output> {
         let new = try newJob(job, JobOptions(traits, of: J.self), after: dependencies)
         let translations = (store.database as? PostgresDatabase)?.translations
         let session = PostgresSession(connection, translations ?? PostgresSession.unqualified)

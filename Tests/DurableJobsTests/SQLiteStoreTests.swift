@@ -160,6 +160,91 @@ struct SQLiteStoreTests {
         }
     }
 
+    /// A job in another file, or outside of a transaction, would be lost or stored alone.
+    @Test func aConnectionToAnotherFileIsRefused() async throws {
+        try await withFolder { folder in
+            let path = "\(folder)/jobs.sqlite"
+            let queue = try await JobQueue(in: .file(path))
+            await (try JobQueue(in: .file("\(folder)/other.sqlite"))).close()
+            let other = try DatabaseQueue(path: "\(folder)/other.sqlite")
+            let error = await #expect(throws: JobError.self) {
+                try await other.write { _ = try queue.enqueue(Echo(text: ""), in: $0) }
+            }
+            #expect(error?.description.contains("other.sqlite") == true)
+            let own = try DatabaseQueue(path: path)
+            await #expect(throws: JobError.self) {
+                try await own.writeWithoutTransaction {
+                    _ = try queue.enqueue(Echo(text: ""), in: $0)
+                }
+            }
+            #expect(try await queue.counts() == [:])
+            // By another name of the same file.
+            let link = "\(folder)/link.sqlite"
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+            let linked = try DatabaseQueue(path: link)
+            try await linked.write { db in
+                _ = try queue.enqueue(Echo(text: ""), after: [JobHandle<String>](), in: db)
+            }
+            #expect(try await queue.counts() == [.available: 1])
+            await queue.close()
+        }
+    }
+
+    /// An actor enqueues with closures that use its state.
+    private actor Enqueuer {
+        private var made = 0
+
+        func run(_ queue: JobQueue) async throws -> Int {
+            let lazy = (0..<10).lazy.map { number in
+                self.assertIsolated()
+                return number
+            }
+            try await queue.enqueue(each: lazy) { number in
+                assertIsolated()
+                made += 1
+                return Echo(text: "\(number)")
+            } traits: { job in
+                assertIsolated()
+                return [.unique(by: job.text)]
+            }
+            try await queue.enqueue([Echo(text: "last")]) { _ in
+                made += 1
+                return []
+            }
+            return made
+        }
+    }
+
+    @Test func closuresRunInTheActorOfTheCaller() async throws {
+        try await withQueue(.file) { queue async throws in
+            #expect(try await Enqueuer().run(queue) == 11)
+            #expect(try await queue.counts() == [.available: 11])
+        }
+    }
+
+    /// An attempt that has lost its lease deletes its own file, and other programs sweep, too.
+    @Test func staleFilesMayBeDeletedBySeveralProgramsAtOnce() async throws {
+        try await withFolder { folder in
+            let queue = try await JobQueue(in: .file("\(folder)/jobs.sqlite"))
+            let staging = "\(folder)/.stage"
+            try FileManager.default.createDirectory(
+                atPath: staging, withIntermediateDirectories: true)
+            for round in 0..<10 {
+                for number in 0..<100 {
+                    try Data().write(to: URL(filePath: "\(staging)/1-\(round)-\(number)"))
+                }
+                let count = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for _ in 0..<4 {
+                        group.addTask { try await queue.removeStagedFiles(in: folder) }
+                    }
+                    return try await group.reduce(0, +)
+                }
+                #expect(count == 100)
+            }
+            await queue.close()
+        }
+    }
+
     @Test func aFullDiskIsNamedAndLosesNothing() async throws {
         try await withFolder { folder in
             let queue = try await JobQueue(in: .file("\(folder)/jobs.sqlite"))

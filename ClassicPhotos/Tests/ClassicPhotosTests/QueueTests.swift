@@ -116,17 +116,19 @@ struct QueueTests {
                 #expect(try await stopped == .exited(0))
                 #expect(first.jobs.isDisjoint(with: second.jobs))
                 #expect(!second.jobs.isEmpty)
-                #expect(try contents(of: shared) == contents(of: plain))
                 let list = try await classicphotos("jobs", "--queue", queue)
                 #expect(list.output.hasSuffix(": 300 completed.\n"), "\(list.output)")
-                let staged = shared.appendingPathComponent(".stage").path
-                #expect(!FileManager.default.fileExists(atPath: staged))
 
                 let again = try await classicphotos(
                     "process", source.path, "--out", shared.path, "--queue", queue)
                 #expect(again.output.contains("300 were up to date"))
                 let unchanged = try await classicphotos("jobs", "list", "--queue", queue)
                 #expect(unchanged.output == list.output)
+                // On a busy machine, an attempt may lose its lease, and be killed before it has
+                // deleted its own file, but after the first run has removed such files.
+                #expect(try contents(of: shared) == contents(of: plain))
+                let staged = shared.appendingPathComponent(".stage").path
+                #expect(!FileManager.default.fileExists(atPath: staged))
             }
         }
     }

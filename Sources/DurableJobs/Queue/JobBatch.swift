@@ -89,7 +89,7 @@ final class BatchWriter<J: Job> {
     /// Tells the store that the writer lives, however long the next element takes.
     private let signs: Task<Void, Never>
 
-    init(
+    nonisolated(nonsending) init(
         _ queue: JobQueue, _ title: String, into batch: JobBatch?, limit: Int, _ traits: [JobTrait]
     ) async throws {
         options = try JobOptions(traits, of: J.self)
@@ -115,13 +115,14 @@ final class BatchWriter<J: Job> {
 
     deinit { signs.cancel() }
 
-    func add(_ job: J, _ own: [JobTrait]) async throws {
+    nonisolated(nonsending) func add(_ job: J, _ own: [JobTrait]) async throws {
         let options = own.isEmpty ? options : try JobOptions(traits + own, of: J.self)
         chunk.append(try queue.newJob(job, options))
-        if chunk.count >= min(JobQueue.chunk, limit) { try await flush() }
+        // While one portion waits to be stored, the workers have the others.
+        if chunk.count >= min(JobQueue.chunk, max(1, limit / 4)) { try await flush() }
     }
 
-    func end() async throws -> JobBatch {
+    nonisolated(nonsending) func end() async throws -> JobBatch {
         try await flush()
         signs.cancel()
         await signs.value
@@ -130,7 +131,7 @@ final class BatchWriter<J: Job> {
         return JobBatch(id: batch, queue: queue)
     }
 
-    private func flush() async throws {
+    nonisolated(nonsending) private func flush() async throws {
         guard !chunk.isEmpty else { return }
         if unfinished + chunk.count > limit {
             let count = chunk.count

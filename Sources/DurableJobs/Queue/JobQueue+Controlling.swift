@@ -20,15 +20,25 @@ extension JobQueue {
         let isRunning = try await store.running(files.map(\.1))
         var count = 0
         for (file, isRunning) in zip(files, isRunning) where !isRunning {
-            try FileManager.default.removeItem(atPath: "\(staging)/\(file.0)")
-            count += 1
+            if try Self.remove("\(staging)/\(file.0)") { count += 1 }
         }
         if try await !store.mayHaveStagedFiles() {
             for name in names where name.hasPrefix(StageMark.prefix) {
-                try FileManager.default.removeItem(atPath: "\(staging)/\(name)")
+                _ = try Self.remove("\(staging)/\(name)")
             }
         }
         return count
+    }
+
+    /// Deletes a file. Returns false if it is gone: an attempt that has lost its lease deletes its
+    /// own file, perhaps at this moment.
+    private static func remove(_ path: String) throws -> Bool {
+        do {
+            try FileManager.default.removeItem(atPath: path)
+            return true
+        } catch let error as CocoaError where error.code == .fileNoSuchFile {
+            return false
+        }
     }
 
     /// Cancels a job that has not ended. A job that runs is asked to stop, by its worker's next

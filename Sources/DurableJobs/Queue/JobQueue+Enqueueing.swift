@@ -24,6 +24,14 @@ extension JobQueue {
     public func enqueue<J: Job>(
         _ job: J, _ traits: JobTrait..., after dependencies: any JobReference...
     ) async throws -> JobHandle<J.Output> {
+        try await enqueue(job, traits, after: dependencies)
+    }
+
+    /// Stores a job that depends on any number of jobs.
+    @discardableResult
+    public func enqueue<J: Job>(
+        _ job: J, _ traits: [JobTrait] = [], after dependencies: [any JobReference]
+    ) async throws -> JobHandle<J.Output> {
         let ids = try await store([
             try newJob(job, JobOptions(traits, of: J.self), after: dependencies)
         ])
@@ -59,7 +67,7 @@ extension JobQueue {
     ///   - traits: returns the settings of a job, such as its unique key.
     /// - Returns: the handles, in the order of the jobs.
     @discardableResult
-    public func enqueue<J: Job>(
+    nonisolated(nonsending) public func enqueue<J: Job>(
         _ jobs: [J], traits: (J) throws -> [JobTrait]
     ) async throws -> [JobHandle<J.Output>] {
         var places = BatchPlaces()
@@ -95,9 +103,36 @@ extension JobQueue {
         _ job: J, _ traits: JobTrait..., after dependencies: any JobReference...,
         in database: Database
     ) throws -> JobHandle<J.Output> {
+        try enqueue(job, traits, after: dependencies, in: database)
+    }
+
+    /// Stores a job that depends on any number of jobs, in a transaction of the caller's own.
+    @discardableResult
+    public func enqueue<J: Job>(
+        _ job: J, _ traits: [JobTrait] = [], after dependencies: [any JobReference],
+        in database: Database
+    ) throws -> JobHandle<J.Output> {
+        try check(database)
         SQLiteSession.addFunctions(to: database, .system)
         let new = try newJob(job, JobOptions(traits, of: J.self), after: dependencies)
         return JobHandle(try enqueue(new, SQLiteSession(database)), in: self)
+    }
+
+    /// Refuses a connection to another file, in which nobody would find the job.
+    private func check(_ database: Database) throws {
+        guard database.isInsideTransaction else {
+            throw JobError.unusableStore(
+                store: store.description,
+                reason: "the connection has no open transaction: call `enqueue(in:)` in `write`")
+        }
+        guard let path = (store.database as? SQLiteDatabase)?.path else { return }
+        let file = try String.fetchOne(
+            database, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'")
+        guard let file, SQLiteDatabase.isSameFile(file, path) else {
+            throw JobError.unusableStore(
+                store: store.description,
+                reason: "the connection is to another database: \(file ?? "one in memory")")
+        }
     }
 
     /// Stores a job in a transaction of the program on the store's database.
@@ -166,7 +201,7 @@ extension JobQueue {
     /// - Returns: the batch of the jobs, all of which are stored. Jobs that join an unfinished job
     ///   because of a unique key are not part of it.
     @discardableResult
-    public func enqueue<S: Sequence, J: Job>(
+    nonisolated(nonsending) public func enqueue<S: Sequence, J: Job>(
         each elements: S, within limit: Int = 50_000, named title: String = "",
         into batch: JobBatch? = nil,
         _ traits: JobTrait..., job: (S.Element) throws -> J,
@@ -183,10 +218,11 @@ extension JobQueue {
     /// Stores a job for each element of an asynchronous sequence, as
     /// the method for other sequences does.
     @discardableResult
-    public func enqueue<S: AsyncSequence, J: Job>(
+    nonisolated(nonsending) public func enqueue<S: AsyncSequence, J: Job>(
         each elements: S, within limit: Int = 50_000, named title: String = "",
         into batch: JobBatch? = nil,
-        _ traits: JobTrait..., job: (S.Element) async throws -> J,
+        _ traits: JobTrait...,
+        job: nonisolated(nonsending) (S.Element) async throws -> J,
         traits ownTraits: (J) throws -> [JobTrait] = { _ in [] }
     ) async throws -> JobBatch {
         let writer = try await BatchWriter<J>(self, title, into: batch, limit: limit, traits)

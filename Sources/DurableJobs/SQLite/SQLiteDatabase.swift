@@ -4,6 +4,14 @@ import FoundationEssentials
 import GRDB
 import Operations
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 /// The two clocks of a SQLite store. In tests both are a test's own.
 package struct SQLiteTime: Sendable {
     /// Milliseconds since 1970.
@@ -51,6 +59,15 @@ package final class SQLiteDatabase: JobDatabase {
             throw JobError.unusableStore(store: path, reason: SQLiteReason.text(error))
         }
         try await self.init(connection, description: path, time: .system, isShared: true)
+    }
+
+    /// The path of the file; nil for a database in memory.
+    package var path: String? { reader == nil ? nil : description }
+
+    package static func isSameFile(_ a: String, _ b: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        guard stat(a, &first) == 0, stat(b, &second) == 0 else { return false }
+        return first.st_dev == second.st_dev && first.st_ino == second.st_ino
     }
 
     /// Makes a database in memory, for tests.
