@@ -53,8 +53,9 @@ final class PostgresSession: SQLSession {
     private let translations: TranslationCache
     private let statements: PreparedStatements?
     private var progress: Progress
+
     /// Whether the server may have committed the transaction.
-    private(set) var mayBeCommitted = false
+    var mayBeCommitted: Bool { if case .ended = progress { true } else { false } }
 
     private enum Progress {
         /// What is to begin the transaction has not been sent.
@@ -151,7 +152,6 @@ final class PostgresSession: SQLSession {
         case .notBegun, .ended: return
         case .open, .ending:
             progress = .ended
-            mayBeCommitted = true
             try execute("COMMIT")
         }
     }
@@ -186,30 +186,25 @@ final class PostgresSession: SQLSession {
     private func pipeline(
         _ text: String, _ executions: [PostgresArguments]
     ) throws -> [[SQLRow]] {
+        let (first, last, next): ([String], [String], Progress) =
+            switch progress {
+            case .notBegun(let beginning): ([beginning.begin, beginning.settings], [], .open)
+            case .open: ([], [], .open)
+            // A pipeline without BEGIN is a transaction.
+            case .ending(let beginning?): ([beginning.settings], [], .ended)
+            case .ending(nil): ([], ["COMMIT"], .ended)
+            case .ended: preconditionFailure("the transaction has ended")
+            }
+        progress = next
         let none = PostgresArguments([])
         var messages = Messages(statements)
-        switch progress {
-        case .notBegun(let beginning):
-            messages.add(beginning.begin, none)
-            messages.add(beginning.settings, none)
-        case .ending(let beginning?):
-            // A pipeline without BEGIN is a transaction.
-            messages.add(beginning.settings, none)
-        case .open, .ending(nil): break
-        case .ended: preconditionFailure("the transaction has ended")
-        }
-        let before = messages.all.count
+        for text in first { messages.add(text, none) }
+        let start = messages.all.count
         for arguments in executions { messages.add(text, arguments) }
-        let count = messages.all.count
-        switch progress {
-        case .notBegun, .open: progress = .open
-        case .ending(let beginning):
-            if beginning == nil { messages.add("COMMIT", none) }
-            (progress, mayBeCommitted) = (.ended, true)
-        case .ended: break
-        }
+        let end = messages.all.count
+        for text in last { messages.add(text, none) }
         let results = try exchange(messages.all)
-        return zip(messages.all, results).prefix(count).dropFirst(before).compactMap {
+        return zip(messages.all, results).prefix(end).dropFirst(start).compactMap {
             if case .execution = $0 { $1 } else { nil }
         }
     }
