@@ -43,7 +43,7 @@ final class PostgresLink: @unchecked Sendable {
         _ translations: TranslationCache = PostgresSession.unqualified,
         _ body: @escaping @Sendable (any SQLSession) throws -> Result
     ) async throws -> Result {
-        try await perform { [self] _ in
+        try await onThread { [self] in
             var attempt = 1
             var isReconnected = false
             while true {
@@ -80,10 +80,14 @@ final class PostgresLink: @unchecked Sendable {
     func perform<Result: Sendable>(
         _ body: @escaping @Sendable (OpaquePointer) throws -> Result
     ) async throws -> Result {
+        try await onThread { [self] in try body(connected()) }
+    }
+
+    private func onThread<Result: Sendable>(
+        _ body: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
-            thread.async { [self] in
-                continuation.resume(with: Swift.Result { try body(connected()) })
-            }
+            thread.async { continuation.resume(with: Swift.Result { try body() }) }
         }
     }
 
