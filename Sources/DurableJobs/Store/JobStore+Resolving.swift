@@ -105,6 +105,12 @@ enum Resolving {
 }
 
 extension JobStore {
+    /// The conditions of the jobs that the steps below look for, and ``dueUpkeep(in:)``.
+    static let isUnresolved = "unresolved = 1"
+    /// For the jobs of one queue.
+    static let isUnchecked = "queue = ? AND unchecked = 1"
+    static let isWide = "state = 0 AND is_wide = 1"
+
     /// Resolves the edges of jobs that an earlier transaction has ended, some hundred jobs in each
     /// transaction, until none is left.
     package func resolveRest() async throws {
@@ -113,7 +119,7 @@ extension JobStore {
             { session in
                 let rows = try session.query(
                     """
-                    SELECT id, state, is_upstream FROM durable_job WHERE unresolved = 1
+                    SELECT id, state, is_upstream FROM durable_job WHERE \(Self.isUnresolved)
                     ORDER BY id LIMIT 500 {skip_locked}
                     """)
                 guard !rows.isEmpty else { return false }
@@ -137,7 +143,7 @@ extension JobStore {
         try await database.transaction(.relaxed) { session in
             let dependents = try session.query(
                 """
-                SELECT id FROM durable_job WHERE queue = ? AND unchecked = 1 ORDER BY id LIMIT 100
+                SELECT id FROM durable_job WHERE \(Self.isUnchecked) ORDER BY id LIMIT 100
                 """, [.text(queue)]
             ).map { $0.integer(0) }
             guard !dependents.isEmpty else { return 0 }
@@ -184,7 +190,7 @@ extension JobStore {
         try await database.transaction(.relaxed) { session in
             let rows = try session.query(
                 """
-                SELECT id FROM durable_job j WHERE state = 0 AND is_wide = 1 AND NOT EXISTS (
+                SELECT id FROM durable_job j WHERE \(Self.isWide) AND NOT EXISTS (
                     SELECT 1 FROM durable_job_edge e WHERE e.dependent = j.id AND e.resolved = 0)
                 ORDER BY id LIMIT 100 {skip_locked}
                 """)

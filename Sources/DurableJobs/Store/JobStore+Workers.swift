@@ -177,13 +177,10 @@ extension JobStore {
             let rows = try session.query(
                 """
                 SELECT
-                    EXISTS (SELECT 1 FROM durable_job WHERE queue = ? AND unchecked = 1),
-                    EXISTS (SELECT 1 FROM durable_job WHERE unresolved = 1),
-                    EXISTS (SELECT 1 FROM durable_job WHERE state = 0 AND is_wide = 1),
-                    EXISTS (
-                        SELECT 1 FROM durable_job
-                        WHERE queue = ? AND deadline <= {now} AND deadline IS NOT NULL
-                            AND state < 10 AND state <> 3)
+                    EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isUnchecked)),
+                    EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isUnresolved)),
+                    EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isWide)),
+                    EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isOverdue))
                 """, [.text(queue), .text(queue)])
             guard let row = rows.first else { return DueUpkeep() }
             return DueUpkeep(
@@ -192,14 +189,18 @@ extension JobStore {
         }
     }
 
+    /// The condition, for the jobs of one queue, of ``discardOverdue(in:)``.
+    private static let isOverdue = """
+        queue = ? AND deadline <= {now} AND deadline IS NOT NULL AND state < 10 AND state <> 3
+        """
+
     /// Discards jobs of a queue that have not ended by their deadline and do not run.
     package func discardOverdue(in queue: String) async throws -> Int {
         try await database.transaction(.relaxed) { session in
             let rows = try session.query(
                 """
                 SELECT id, has_dependents, batch FROM durable_job
-                WHERE queue = ? AND deadline <= {now} AND deadline IS NOT NULL AND state < 10
-                    AND state <> 3
+                WHERE \(Self.isOverdue)
                 ORDER BY id LIMIT 500 {skip_locked}
                 """, [.text(queue)])
             _ = try session.batch(
