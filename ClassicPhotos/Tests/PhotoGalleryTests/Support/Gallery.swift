@@ -60,7 +60,8 @@ struct Gallery: Sendable {
         return events
     }
 
-    /// Returns once no operation runs or waits in any page's queues.
+    /// Returns once no operation runs or waits in any page's queues. The server has no event for
+    /// that, so this asks for its numbers again and again.
     func idle() async throws {
         while try await get("/metrics").text.contains(
             #/classicphotos_operations_(running|waiting){[^}]*} [1-9]/#)

@@ -142,6 +142,7 @@ final class Nemesis: Sendable {
     }
 
     /// Stores, cancels and prunes jobs of another queue of the store. That concerns no other queue.
+    /// The pause only spaces the calls.
     private func pruneOtherQueue() async {
         while !areFaultsOver.withLock({ $0 }) {
             // A store that does not answer is no finding.
