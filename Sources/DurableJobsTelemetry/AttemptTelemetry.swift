@@ -22,7 +22,7 @@ struct AttemptTelemetry: JobAttemptObserver {
             attributes["job.queue"] = queue
             attributes["job.name"] = job.name
             attributes["job.id"] = job.token.job.rawValue
-            attributes["job.attempt"] = job.token.attempt
+            attributes["job.attempt"] = job.attempt
         }
         // The span of the operation, if its queue reports to a tracer, too.
         if let operation = ServiceContext.current {

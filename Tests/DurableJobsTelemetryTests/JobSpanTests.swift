@@ -135,7 +135,7 @@ struct JobSpanTests {
 extension ClaimedJob {
     fileprivate static func sample(trace: String?) -> ClaimedJob {
         ClaimedJob(
-            token: AttemptToken(job: JobID(7), attempt: 1, worker: "w"), name: "inspect",
+            token: AttemptToken(job: JobID(7), claim: 1, worker: "w"), attempt: 1, name: "inspect",
             version: 1, arguments: Data(), place: .start, failures: 0, retryLimit: 0,
             backoff: nil, timeout: nil, deadline: nil, claimedAt: 0, enqueuedAt: 0,
             isExclusive: false, batch: nil, trace: trace)

@@ -27,6 +27,27 @@ private struct LeaseQuestion: Job {
     }
 }
 
+/// In its first run, waits for its cancellation; returns the number of the run.
+private struct RunNumber: Job {
+    static let name = "run number"
+    var board = Board.newName()
+
+    func perform(in context: JobContext) async throws -> Int {
+        let run = Board.count(board)
+        guard run == 1 else { return run }
+        let cancelled = Signal()
+        Board.signal("\(board) started").send()
+        await withTaskCancellationHandler {
+            _ = await cancelled.arrives()
+        } onCancel: {
+            cancelled.send()
+        }
+        Board.write("\(context.isLeaseLost)", to: board)
+        Board.signal("\(board) cancelled").send()
+        return run
+    }
+}
+
 @Suite(.timeLimit(.minutes(2)))
 struct LeaseEndTests {
     /// The process was stopped, and asks before its watchdog has noticed.
@@ -49,6 +70,22 @@ struct LeaseEndTests {
                 _ = try await handle.value
             }
             #expect(Board.read(job.board) == ["false", "true"])
+        }
+    }
+
+    /// The database has crashed, has lost the claim of a job, and gives it to the same worker.
+    @Test(arguments: StoreKind.allCases)
+    func anAttemptWhoseClaimIsLostIsCancelled(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let job = RunNumber()
+            try await withWorker(queue, [RunNumber.self]) { _ async throws in
+                let handle = try await queue.enqueue(job)
+                #expect(await Board.signal("\(job.board) started").arrives())
+                try await queue.loseClaim(of: handle.id)
+                #expect(await Board.signal("\(job.board) cancelled").arrives())
+                #expect(try await handle.value == 2)
+            }
+            #expect(Board.read(job.board) == ["true"])
         }
     }
 

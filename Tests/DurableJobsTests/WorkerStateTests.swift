@@ -13,10 +13,11 @@ struct WorkerStateTests {
             performed: [PerformedJob(name: "echo", version: 1)])
     }
 
-    private static func job(_ id: Int64) -> ClaimedJob {
+    private static func job(_ id: Int64, claim: Int64 = 1) -> ClaimedJob {
         ClaimedJob(
-            token: AttemptToken(job: JobID(id), attempt: 1, worker: "w"), name: "echo", version: 1,
-            arguments: Data(), place: ReadyPlace(rank: 0, position: id, id: id), failures: 0,
+            token: AttemptToken(job: JobID(id), claim: claim, worker: "w"), attempt: 1,
+            name: "echo", version: 1, arguments: Data(),
+            place: ReadyPlace(rank: 0, position: id, id: id), failures: 0,
             retryLimit: 0, backoff: nil, timeout: nil, deadline: nil, claimedAt: 0, enqueuedAt: 0,
             isExclusive: false, batch: nil, trace: nil)
     }
@@ -199,7 +200,7 @@ struct WorkerStateTests {
             return
         }
         #expect(repeated.map(\.record.job.token.job) == [JobID(0)])
-        #expect(Set(second.known ?? []) == [JobID(1), JobID(2)])
+        #expect(Set(second.known ?? []) == [Self.job(1).token, Self.job(2).token])
     }
 
     @Test func aStoppingWorkerGivesUpIfTheStoreDoesNotAnswer() {
@@ -238,6 +239,26 @@ struct WorkerStateTests {
         // The end of an operation of the earlier incarnation changes nothing.
         #expect(state.operationEnded(records[1], Self.done, now: .zero) == nil)
         #expect(state.outstanding == 0)
+    }
+
+    /// The database has crashed, and has lost the claim of a job that still runs.
+    @Test func aClaimOfAHeldJobOvertakesItsAttempt() {
+        var state = Self.state()
+        let records = Self.begin(&state, 2, isFull: false)
+        let again = Self.job(0, claim: 2)
+        let overtaken = state.overtaken(by: [again, Self.job(5)])
+        #expect(overtaken.count == 1 && overtaken.first?.record === records[0])
+        let record = AttemptRecord(again, generation: state.generation)
+        let mayStart = state.started(record, BlockOperation {})
+        #expect(mayStart && state.outstanding == 2)
+        // The end of the earlier attempt changes nothing.
+        #expect(state.operationEnded(records[0], Self.done, now: .zero) == nil)
+        #expect(state.operationEnded(record, Self.done, now: .zero) != nil)
+        guard case .exchange(_, let group) = state.nextStep(now: .seconds(1)) else {
+            Issue.record("the end is not reported")
+            return
+        }
+        #expect(group.map(\.record.job.token.claim) == [2])
     }
 
     /// The store may have committed the end: then only its staged files are left of the result.

@@ -6,7 +6,7 @@
 /// the ready order ascend; ageing lowers it below `base_rank`.
 package enum JobSchema {
     /// The version that this library makes. It can also use a newer one that says so.
-    package static let version = 7
+    package static let version = 8
 
     /// The oldest version of the library's schema whose programs can use these tables. A migration
     /// that only adds indexes, tables, and columns with defaults leaves it as it is.
@@ -179,6 +179,11 @@ package enum JobSchema {
                 (queue, exclusive_key, rank, position, id)
                 WHERE state = 2 AND exclusive_key IS NOT NULL
             """,
+        ],
+        [
+            // Programs of the version before neither write nor read the numbers of claims.
+            "ALTER TABLE durable_job ADD COLUMN claim BIGINT NOT NULL DEFAULT 0",
+            "ALTER TABLE durable_job_archive ADD COLUMN claim BIGINT NOT NULL DEFAULT 0",
         ],
     ]
 

@@ -95,8 +95,8 @@ extension JobStore {
                     _ = try session.batch(
                         """
                         INSERT INTO durable_job_archive (id, queue, name, state, attempt, worker,
-                            result, error, is_upstream, enqueued_at, ended_at, unique_key)
-                        SELECT id, queue, name, state, attempt, worker, result, error,
+                            claim, result, error, is_upstream, enqueued_at, ended_at, unique_key)
+                        SELECT id, queue, name, state, attempt, worker, claim, result, error,
                             is_upstream, enqueued_at, ended_at, unique_key
                         FROM durable_job WHERE id = ?
                         """, ids)

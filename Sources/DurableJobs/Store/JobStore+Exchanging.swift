@@ -41,12 +41,12 @@ extension JobStore {
     private static var guardingToken: String {
         if Faults.unguarded { return "1 = 1" }
         if Faults.running { return isRunning }
-        return "attempt = of_attempt AND worker = of_worker AND \(isRunning)"
+        return "claim = of_claim AND worker = of_worker AND \(isRunning)"
     }
 
     package static let report = TableStatement(
         [
-            "job": .integer, "of_attempt": .integer, "of_worker": .text, "new_state": .integer,
+            "job": .integer, "of_claim": .integer, "of_worker": .text, "new_state": .integer,
             "new_result": .bytes, "new_outputs": .text, "new_error": .text, "wait": .integer,
             "new_failures": .integer,
         ],
@@ -114,12 +114,12 @@ extension JobStore {
     ) throws -> VerdictAnswer {
         if Faults.noRepeat { return .fenced }
         let values: [SQLValue] = [
-            .integer(token.job.rawValue), .integer(Int64(token.attempt)), .text(token.worker),
+            .integer(token.job.rawValue), .integer(token.claim), .text(token.worker),
         ]
         for table in ["durable_job", "durable_job_archive"] {
             let rows = try session.query(
                 """
-                SELECT state FROM \(table) WHERE id = ? AND attempt = ? AND worker = ?
+                SELECT state FROM \(table) WHERE id = ? AND claim = ? AND worker = ?
                     AND state <> 3
                 """, values)
             if let row = rows.first { return .accepted(row.state(0)) }
@@ -147,7 +147,7 @@ extension JobStore {
         case .handedBack: state = .available
         }
         return [
-            .integer(ended.token.job.rawValue), .integer(Int64(ended.token.attempt)),
+            .integer(ended.token.job.rawValue), .integer(ended.token.claim),
             .text(ended.token.worker), .integer(Int64(state.rawValue)), result, outputs, error,
             SQLValue(wait), .integer(failures),
         ]
@@ -156,12 +156,16 @@ extension JobStore {
     /// Hands back jobs that the store has given to the worker in a transaction whose answer was
     /// lost.
     private func handBackUnknown(
-        _ worker: String, known: Set<JobID>, _ session: any SQLSession
+        _ worker: String, known: Set<AttemptToken>, _ session: any SQLSession
     ) throws {
         let rows = try session.query(
-            "SELECT id FROM durable_job WHERE worker = ? AND state = 3 ORDER BY id",
+            "SELECT id, claim FROM durable_job WHERE worker = ? AND state = 3 ORDER BY id",
             [.text(worker)])
-        let unknown = rows.filter { !known.contains(JobID($0.integer(0))) }.map { [$0.values[0]] }
+        let unknown = rows.filter {
+            let token = AttemptToken(
+                job: JobID($0.integer(0)), claim: $0.integer(1), worker: worker)
+            return !known.contains(token)
+        }.map { [$0.values[0]] }
         guard !unknown.isEmpty else { return }
         _ = try session.batch(
             "UPDATE durable_job SET state = 2, worker = NULL WHERE id = ? AND \(Self.isRunning)",
@@ -172,10 +176,10 @@ extension JobStore {
     // MARK: Claims
 
     private static let take = TableStatement(
-        ["job": .integer, "new_worker": .text],
+        ["job": .integer, "new_worker": .text, "new_claim": .integer],
         """
         UPDATE durable_job SET state = 3, attempt = attempt + 1, worker = new_worker,
-            started_at = {now}, run_at = NULL
+            claim = new_claim, started_at = {now}, run_at = NULL
         FROM given WHERE id = job AND state = 2
         RETURNING id, attempt, name, version, arguments, failures, retry_limit, backoff, timeout,
             deadline, started_at, enqueued_at, batch, trace
@@ -207,11 +211,12 @@ extension JobStore {
         answer.end = last.map(Self.place) ?? (isFullLook ? nil : exchange.from)
         let free = try lockKeys(picked, exchange.queue, session)
         let rows = try session.query(
-            Self.take, free.map { [$0.values[0], .text(exchange.worker)] }
+            Self.take,
+            free.map { [$0.values[0], .text(exchange.worker), .integer(exchange.claim)] }
         ).byNumber
         for pick in free {
             guard let row = rows[pick.integer(0)] else { continue }
-            answer.claimed.append(claimedJob(pick, row, exchange.worker))
+            answer.claimed.append(claimedJob(pick, row, exchange))
         }
         answer.isFull = picked.count >= exchange.wanted || answer.isSuspect
         if !answer.isFull {
@@ -285,11 +290,11 @@ extension JobStore {
         return rows.filter { $0.text(3) == nil || jobs.contains($0.integer(0)) }
     }
 
-    private func claimedJob(_ pick: SQLRow, _ row: SQLRow, _ worker: String) -> ClaimedJob {
+    private func claimedJob(_ pick: SQLRow, _ row: SQLRow, _ exchange: Exchange) -> ClaimedJob {
         ClaimedJob(
             token: AttemptToken(
-                job: JobID(pick.integer(0)), attempt: Int(row.integer(1)), worker: worker),
-            name: row.text(2) ?? "", version: Int(row.integer(3)),
+                job: JobID(pick.integer(0)), claim: exchange.claim, worker: exchange.worker),
+            attempt: Int(row.integer(1)), name: row.text(2) ?? "", version: Int(row.integer(3)),
             arguments: row.bytes(4) ?? Data(), place: Self.place(pick),
             failures: Int(row.integer(5)), retryLimit: Int(row.integer(6)), backoff: row.text(7),
             timeout: row.optionalInteger(8).map { Duration(milliseconds: $0) },

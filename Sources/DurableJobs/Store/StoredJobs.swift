@@ -49,13 +49,17 @@ package struct ReadyPlace: Sendable, Comparable {
 /// The fencing token of an attempt.
 package struct AttemptToken: Sendable, Hashable {
     package let job: JobID
-    package let attempt: Int
+    /// The number of the claim. The number of the attempt would not do: a database that has crashed
+    /// may have lost a claim, and then gives the same number again.
+    package let claim: Int64
     package let worker: String
 }
 
 /// A job that a worker has claimed.
 package struct ClaimedJob: Sendable {
     package let token: AttemptToken
+    /// The number of the attempt, counted from 1.
+    package let attempt: Int
     package let name: String
     package let version: Int
     package let arguments: Data
@@ -125,6 +129,8 @@ package struct Exchange: Sendable {
     package var published: [JobID] = []
     /// The number of jobs to claim; zero claims none.
     package var wanted = 0
+    /// The number of the claim, which no other claim of the worker has.
+    package let claim = Int64.random(in: .min ... .max)
     package var performed: [PerformedJob] = []
     package var from = ReadyPlace.start
     /// The number of deaths of its workers from which on a job is a *suspect*, which runs alone.
@@ -132,7 +138,7 @@ package struct Exchange: Sendable {
     /// Whether the worker holds no job after the ends, so that it may claim a suspect.
     package var mayClaimSuspect = false
     /// All attempts that the worker knows, after a transaction without an answer; otherwise nil.
-    package var known: [JobID]?
+    package var known: [AttemptToken]?
 
     package init(worker: String, queue: String) { (self.worker, self.queue) = (worker, queue) }
 }

@@ -60,7 +60,7 @@ package final class JobStepper: Sendable {
     private func run(_ job: ClaimedJob, _ record: AttemptRecord) async -> AttemptVerdict {
         guard let type = types[job.name] else { return .handedBack }
         let context = JobContext(
-            id: job.token.job, attempt: job.token.attempt, queue: queue, record: record,
+            id: job.token.job, attempt: job.attempt, queue: queue, record: record,
             values: values, attachments: attachments)
         let prepared: JobType.Prepared
         do {

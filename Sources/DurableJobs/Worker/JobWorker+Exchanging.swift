@@ -35,9 +35,11 @@ extension JobWorker {
             return report(.storeFailed(JobCoding.describe(error)))
         }
         let now = Machine.timeSinceBoot
-        let (claimed, generation) = state.withLock { state in
-            (state.exchanged(exchange, answer, now: now), state.generation)
+        let (claimed, overtaken, generation) = state.withLock { state in
+            let claimed = state.exchanged(exchange, answer, now: now)
+            return (claimed, state.overtaken(by: claimed), state.generation)
         }
+        for running in overtaken { running.interrupt(.leaseLost, because: .leaseLost) }
         if answer.isLeaseLost { await loseLease(of: exchange.worker) }
         for job in claimed { begin(job, generation: generation) }
         settle(group, answer.verdicts)
@@ -70,10 +72,10 @@ extension JobWorker {
             case .accepted(let state):
                 report(
                     .ended(
-                        job: token.job, name: record.job.name, attempt: token.attempt,
+                        job: token.job, name: record.job.name, attempt: record.job.attempt,
                         state: state, error: ended.verdict.error))
             case .fenced:
-                report(.fenced(job: token.job, name: record.job.name, attempt: token.attempt))
+                report(.fenced(job: token.job, name: record.job.name, attempt: record.job.attempt))
             }
         }
         if !toPublish.isEmpty {
@@ -94,7 +96,7 @@ extension JobWorker {
         }
         guard let type = types[job.name] else { return reject(record, .handedBack) }
         let context = JobContext(
-            id: job.token.job, attempt: job.token.attempt, queue: jobs, record: record,
+            id: job.token.job, attempt: job.attempt, queue: jobs, record: record,
             values: options.values, attachments: attachments)
         let prepared: JobType.Prepared
         do {
@@ -124,7 +126,7 @@ extension JobWorker {
         if isObserved {
             report(
                 .started(
-                    job: job.token.job, name: job.name, attempt: job.token.attempt,
+                    job: job.token.job, name: job.name, attempt: job.attempt,
                     wait: .milliseconds(job.claimedAt - job.enqueuedAt)))
         }
         operations.addOperation(operation)

@@ -174,7 +174,8 @@ struct WorkerState: Sendable {
         }
         if mustNameKnown {
             exchange.known =
-                Array(running.keys) + (ended + held.map(\.end)).map(\.record.job.token.job)
+                running.values.map(\.record.job.token)
+                + (ended + held.map(\.end)).map(\.record.job.token)
         }
         return .exchange(exchange, group)
     }
@@ -274,6 +275,14 @@ struct WorkerState: Sendable {
     mutating func jobsAdded() { needsFullLook = true }
 
     // MARK: Events of operations
+
+    /// Gives up the attempts of jobs that the store has given to this worker again: the database
+    /// has crashed, and has lost the earlier claims.
+    ///
+    /// - Returns: the operations to cancel.
+    mutating func overtaken(by claimed: [ClaimedJob]) -> [Running] {
+        claimed.compactMap { running.removeValue(forKey: $0.token.job) }
+    }
 
     /// A claimed job has an operation that is about to be added to its queue.
     ///

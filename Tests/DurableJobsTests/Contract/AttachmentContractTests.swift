@@ -193,6 +193,8 @@ struct AttachmentContractTests {
         "ALTER TABLE durable_job_archive DROP COLUMN unique_key",
         "ALTER TABLE durable_job_batch DROP COLUMN writer_until",
         "ALTER TABLE durable_job_schema DROP COLUMN compatible",
+        "ALTER TABLE durable_job DROP COLUMN claim",
+        "ALTER TABLE durable_job_archive DROP COLUMN claim",
         "UPDATE durable_job_schema SET version = 1",
     ]
 

@@ -226,7 +226,7 @@ struct ControlContractTests {
                 let claimed = try await queue.store.exchange(exchange).claimed
                 try #require(claimed.count == unseen + 1)
                 let token = claimed[unseen].token
-                let staged = "\(folder)/.stage/\(token.job)-\(token.attempt)-1"
+                let staged = "\(folder)/.stage/\(token.job)-1-1"
                 try Data("text".utf8).write(to: URL(filePath: staged))
                 let outputs = """
                     [{"staged": "\(staged)", "final": "\(folder)/final"}]
@@ -254,7 +254,7 @@ struct ControlContractTests {
         let handle = try await queue.enqueue(Echo(text: ""))
         let ghost = try await Ghost(queue)
         let token = try #require(try await ghost.claim().first).token
-        let text = outputs.replacing("JOB", with: "\(token.job)-\(token.attempt)-1")
+        let text = outputs.replacing("JOB", with: "\(token.job)-1-1")
         _ = try await ghost.exchange([
             EndedAttempt(token, .completed(result: Data("\"\"".utf8), outputs: text))
         ])

@@ -26,7 +26,7 @@ struct Ghost {
     }
 
     func exchange(
-        _ ended: [EndedAttempt], wanted: Int = 0, known: [JobID]? = nil,
+        _ ended: [EndedAttempt], wanted: Int = 0, known: [AttemptToken]? = nil,
         suspectDeaths: Int = .max, mayClaimSuspect: Bool = false
     ) async throws -> ExchangeAnswer {
         var exchange = Exchange(worker: id, queue: queue)
@@ -71,6 +71,15 @@ extension JobQueue {
     /// Changes rows of the tables as a test needs them.
     func change(_ sql: String, _ arguments: SQLValue...) async throws {
         try await store.database.transaction(.durable) { _ = try $0.query(sql, arguments) }
+    }
+
+    /// Changes the row of a claimed job as a crash of the database does that loses the claim.
+    func loseClaim(of job: JobID) async throws {
+        try await change(
+            """
+            UPDATE durable_job SET state = 2, attempt = attempt - 1, worker = NULL, claim = 0
+            WHERE id = ? AND state = 3
+            """, .integer(job.rawValue))
     }
 
     /// The number of rows of a table.

@@ -16,7 +16,7 @@ struct LeaseContractTests {
             try await slow.die()
             #expect(try await queue.store.rescue(in: "tests") == 1)
             let new = try #require(try await quick.claim().first)
-            #expect(new.token.attempt == old.token.attempt + 1)
+            #expect(new.attempt == old.attempt + 1)
 
             // The slow worker cannot complete, fail or hand back the attempt of the quick one.
             for verdict in [
@@ -104,9 +104,50 @@ struct LeaseContractTests {
             let ghost = try await Ghost(queue)
             let known = try await ghost.claim(1)
             _ = try await ghost.claim(2)  // the worker gets no answer to this claim
-            let answer = try await ghost.exchange([], wanted: 10, known: known.map(\.token.job))
+            let answer = try await ghost.exchange([], wanted: 10, known: known.map(\.token))
             #expect(answer.claimed.map(\.token.job) == handles.dropFirst().map(\.id))
-            #expect(answer.claimed.allSatisfy { $0.token.attempt == 2 })
+            #expect(answer.claimed.allSatisfy { $0.attempt == 2 })
+        }
+    }
+
+    /// The store gives a job to the worker that holds an earlier attempt with the same number.
+    @Test(arguments: StoreKind.allCases)
+    func anAttemptWhoseClaimIsLostIsFenced(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handle = try await queue.enqueue(Echo(text: ""))
+            let ghost = try await Ghost(queue)
+            let old = try #require(try await ghost.claim().first)
+            try await queue.loseClaim(of: handle.id)
+            let new = try #require(try await ghost.claim().first)
+            #expect(new.attempt == old.attempt)
+
+            let answer = try await ghost.exchange([EndedAttempt(old.token, ghost.result("old"))])
+            #expect(answer.verdicts == [.fenced])
+            #expect(try await queue.info(handle.id)?.state == .running)
+            for _ in 0..<2 {
+                let answer = try await ghost.exchange([
+                    EndedAttempt(new.token, ghost.result("new"))
+                ])
+                #expect(answer.verdicts == [.accepted(.completed)])
+                // Not taken for a repetition of the report before.
+                let late = try await ghost.exchange([EndedAttempt(old.token, ghost.result("old"))])
+                #expect(late.verdicts == [.fenced])
+            }
+            #expect(try await handle.value == "new")
+        }
+    }
+
+    /// The worker knows an earlier attempt of the job that it has claimed without an answer.
+    @Test(arguments: StoreKind.allCases)
+    func aJobOfALostClaimIsHandedBackBesideAnOldAttempt(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handle = try await queue.enqueue(Echo(text: ""))
+            let ghost = try await Ghost(queue)
+            let old = try await ghost.claim()
+            try await queue.loseClaim(of: handle.id)
+            _ = try await ghost.claim()  // the worker gets no answer to this claim
+            let answer = try await ghost.exchange([], wanted: 1, known: old.map(\.token))
+            #expect(answer.claimed.map(\.token.job) == [handle.id])
         }
     }
 

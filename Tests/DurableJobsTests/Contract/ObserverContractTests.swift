@@ -32,7 +32,7 @@ struct ObserverContractTests {
         func traceOfNewJob() -> String? { "parent: é\n\"'" }
 
         func attemptBegins(_ job: ClaimedJob) -> (any JobAttemptObserver)? {
-            let name = "\(job.token.attempt) \(job.trace ?? "nil")"
+            let name = "\(job.attempt) \(job.trace ?? "nil")"
             return Attempt { [self] line in lines.withLock { $0.append("\(name) \(line)") } }
         }
 
