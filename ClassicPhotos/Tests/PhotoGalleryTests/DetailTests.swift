@@ -235,9 +235,9 @@ struct DetailTests {
             let box = "document.querySelector('#detail .canvas').getBoundingClientRect()"
             let width = try await browser.evaluate("return String(\(box).width)")
             try await mouse("mouseWheel", x: 500, ["deltaX": 0, "deltaY": -300])
-            let isStill = "document.querySelector('#detail .canvas').getAnimations().length === 0"
             try await browser.wait(
-                for: "\(box).width > 2 * \(width) && \(isStill)", "the photo is enlarged")
+                for: "\(box).width > 2 * \(width)", "the photo is enlarged")
+            try await browser.waitForZoom()
             let left = try await browser.evaluate("return String(\(box).left)")
             let button: [String: Any] = ["button": "left", "buttons": 1, "clickCount": 1]
             try await mouse("mousePressed", x: 500, button)

@@ -46,6 +46,7 @@ struct FullSizeTests {
             try await browser.wait(
                 for: "\(image).src.includes('fit=full') && \(image).naturalWidth === 6000",
                 "the stage has all pixels")
+            try await browser.waitForZoom()
             let width = try await browser.evaluate(
                 "return String(Math.round(\(image).getBoundingClientRect().width))")
             #expect(width == "6000", "each pixel of the photo has one of the screen")
@@ -62,9 +63,7 @@ struct FullSizeTests {
             let image = "document.querySelector('.canvas img:last-of-type')"
             try await browser.press("1")
             try await browser.wait(for: "\(image).naturalWidth === 6000", "all pixels are there")
-            try await browser.wait(
-                for: "document.getAnimations().every(({ playState }) => playState !== 'running')",
-                "the photo has come to rest")
+            try await browser.waitForZoom()
             let edges = try await browser.evaluate(
                 """
                 const box = \(image).getBoundingClientRect();

@@ -18,4 +18,11 @@ extension Browser {
             for: "document.getAnimations().every(({ effect }) => !effect.pseudoElement)",
             "the picture has come to rest")
     }
+
+    /// Waits until the picture has the size to which it was enlarged.
+    func waitForZoom() async throws {
+        try await wait(
+            for: "document.querySelector('#detail .canvas').getAnimations().length === 0",
+            "the picture has its new size")
+    }
 }
