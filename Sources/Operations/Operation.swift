@@ -19,8 +19,6 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     let queueReference = Atomic<Unmanaged<OperationQueue>?>(nil)
     /// The number of the operation's slot in the queue's ring; changes under the queue's lock.
     let sequence = Atomic<Int>(OperationRing.nowhere)
-    /// The operation's position in the order of the graph; see `Rank`.
-    let rank = Atomic<Int>(0)
     let edges = Atomic<UnsafeMutablePointer<Edges>?>(nil)
     let extras = Atomic<Unmanaged<OperationExtras>?>(nil)
     /// The last `PhaseTimestamp` recorded for the operation, if its queue is observed.
@@ -28,7 +26,6 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// Makes an operation that does nothing unless a subclass overrides ``main()``.
     public init() {
-        rank.store(Rank.next(), ordering: .relaxed)
         inferQualityOfService()
     }
 
@@ -170,10 +167,10 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Configure dependencies before the operation goes into a queue: a dependency that is added
     /// later is honoured only if the operation has not been started yet.
     ///
-    /// The operations of a cycle can never run by themselves. A cycle is reported
-    /// (``OperationsDiagnostics``) with the names of its members; cancelling one of them, or
-    /// removing an edge, lets the others go on. ``addDependencyChecked(_:)`` refuses a cycle
-    /// instead.
+    /// The operations of a cycle can never run by themselves. Within about a second after one of
+    /// them has entered a queue, the cycle is reported (``OperationsDiagnostics``) with the names
+    /// of its members; cancelling one of them, or removing an edge, lets the others go on.
+    /// ``addDependencyChecked(_:)`` refuses a cycle instead.
     ///
     /// - Precondition: `dependency` is another operation.
     open func addDependency(_ dependency: Operation) {
@@ -189,8 +186,8 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// be met.
     public final func addDependency(_ dependency: Operation, on condition: DependencyCondition) {
         guard dependency !== self else { misuse(.selfDependency(self)) }
-        guard let edge = connect(to: dependency, on: condition) else { return }
-        (self as any GraphOrdering).findPlace(of: edge, from: dependency)
+        guard connect(to: dependency, on: condition) != nil else { return }
+        CycleWatch.suspect(dependency, before: self)
     }
 
     /// Removes a dependency; this may make the operation ready.

@@ -4,7 +4,8 @@ import Synchronization
 public enum OperationsDiagnostics {
     /// Something that is probably a mistake.
     public enum Finding: Sendable, CustomStringConvertible {
-        /// Operations that wait for each other, by name; the first name is repeated at the end.
+        /// Operations that wait for each other, by name; the first name is repeated at the end. At
+        /// least one operation in a queue waits for them, or is one of them.
         case dependencyCycle([String])
         /// The main thread waits for the operation or queue named here, while operations of the
         /// main queue, or of that queue, wait for the main thread.

@@ -28,7 +28,12 @@ struct DiagnosticsLogTests {
             (first.name, second.name) = ("chicken", "egg")
             first.addDependency(second)
             second.addDependency(first)
+            let queue = OperationQueue()
+            let count = log.entries.count
+            await queue.addOperations([first, second], waitUntilFinished: false)
+            #expect(await comesTrue { log.entries.count > count })
             second.removeDependency(first)
+            await queue.drain()
             let cycle = try #require(log.entries.last)
             #expect(cycle.message == "Operations wait for each other")
             guard case .array(let names) = cycle.metadata["operations"] else {

@@ -3,9 +3,7 @@
 /// An edge lies in the dependent's memory. `dependency` is guarded by the dependent's lock, `next`
 /// and `previous` by the dependency's lock.
 struct Edge {
-    /// The dependent's address and, in its last bits, which are 0 in an address, two bits for the
-    /// condition and one that marks an unchecked edge. While the edge is linked, the bit for
-    /// unchecked edges changes only under both locks.
+    /// The dependent's address and, in its last bits, which are 0 in an address, the condition.
     fileprivate var bits: UInt
     /// The address of the dependency, retained; nil once the edge has been removed.
     var dependencyAddress: UnsafeMutableRawPointer?
@@ -16,8 +14,6 @@ struct Edge {
     init(dependent: UnsafeMutableRawPointer) { bits = UInt(bitPattern: dependent) }
 
     fileprivate static var conditionMask: UInt { 0b11 }
-    fileprivate static var uncheckedBit: UInt { 0b100 }
-    fileprivate static var markMask: UInt { 0b111 }
 
     var isLinked: Bool {
         @inline(__always) get { previous != nil }
@@ -29,7 +25,7 @@ struct Edge {
 extension UnsafeMutablePointer<Edge> {
     var dependentAddress: UnsafeMutableRawPointer {
         @inline(__always) get {
-            let address = UnsafeMutableRawPointer(bitPattern: pointee.bits & ~Edge.markMask)
+            let address = UnsafeMutableRawPointer(bitPattern: pointee.bits & ~Edge.conditionMask)
             return address.unsafelyUnwrapped
         }
     }
@@ -41,19 +37,10 @@ extension UnsafeMutablePointer<Edge> {
         nonmutating set { pointee.bits = pointee.bits & ~Edge.conditionMask | newValue.rawValue }
     }
 
-    /// Whether the edge's place in the order of the graph is still to be found. No search may
-    /// follow an unchecked edge.
-    var isUnchecked: Bool {
-        @inline(__always) get { pointee.bits & Edge.uncheckedBit != 0 }
-        nonmutating set {
-            pointee.bits = pointee.bits & ~Edge.uncheckedBit | (newValue ? Edge.uncheckedBit : 0)
-        }
-    }
-
-    /// Takes the dependency off the edge, which becomes a checked one without a condition.
+    /// Takes the dependency off the edge, and its condition.
     fileprivate func remove() {
         pointee.dependencyAddress = nil
-        pointee.bits &= ~Edge.markMask
+        pointee.bits &= ~Edge.conditionMask
     }
 }
 
@@ -314,22 +301,6 @@ struct Edges {
         for index in 0..<inlineCapacity { body(inlineEdges(edges) + index) }
     }
 
-    /// Calls `body` with every edge, including vacant ones, for as long as `body` returns true.
-    /// Returns whether it always did.
-    static func allDependencies(_ edges: Pointer, _ body: (EdgePointer) -> Bool) -> Bool {
-        for index in 0..<inlineCapacity {
-            guard body(inlineEdges(edges) + index) else { return false }
-        }
-        var block = edges.pointee.latestBlock
-        while let current = block {
-            for index in 0..<current.pointee.count {
-                guard body(Self.edges(of: current) + index) else { return false }
-            }
-            block = current.pointee.older
-        }
-        return true
-    }
-
     /// Returns all places of edges, including vacant ones, from the first block to the latest.
     private static func places(_ edges: Pointer) -> [EdgePointer] {
         var blocks: [UnsafeMutablePointer<Block>] = []
@@ -367,8 +338,6 @@ struct Edges {
     }
 
     // MARK: Successors, under this operation's lock
-
-    static func hasSuccessors(_ edges: Pointer) -> Bool { edges.pointee.successors != nil }
 
     private static func list(of edges: Pointer) -> UnsafeMutablePointer<EdgePointer?> {
         // The list's head is the first field of the header.

@@ -16,8 +16,7 @@ extension Operation {
     ///
     /// - Parameter isOfGraph: whether the dependency belongs to a graph whose check already knows
     ///   about it.
-    /// - Returns: the edge, if a search (``TopologicalOrder``) has to find the edge's place in the
-    ///   order of the graph.
+    /// - Returns: the edge, if it may close a cycle.
     func connect(
         to dependency: Operation, on condition: DependencyCondition = .always,
         isOfGraph: Bool = false
@@ -45,8 +44,9 @@ extension Operation {
             return nil
         }
         Edges.link(edge, into: dependency.lockedEdges())
-        let isChecked = Rank.agree(dependency, before: self)
-        if !isChecked { edge.isUnchecked = true }
+        // The edge of a cycle that is linked last has both; see Cycles.md.
+        let isSuspicious =
+            status.has(.hasSuccessors) && dependency.status.unfinishedDependencies > 0
         if condition != .always {
             dependency.lifecycle.insert(.hasConditions)
         }
@@ -64,17 +64,16 @@ extension Operation {
         }
         // The flag changes under the lock only.
         dependency.lifecycle.unlock(inserting: .hasSuccessors)
-        let unchecked = isChecked ? nil : edge
-        guard let change else { return unchecked }
+        let suspect = isSuspicious ? edge : nil
+        guard let change else { return suspect }
         if !change.actions.isEmpty || change.after.has(.observed) { perform(change) }
         promote(dependency: dependency, at: change.after)
-        return unchecked
+        return suspect
     }
 
     /// Removes every edge to `dependency`.
     ///
-    /// - Parameter refused: if not nil, only this edge is removed, and only while it is unchecked:
-    ///   it would close a cycle.
+    /// - Parameter refused: if not nil, only this edge is removed: it would close a cycle.
     func disconnect(from dependency: Operation, refused: Edges.EdgePointer? = nil) {
         // The lock of one operation cannot be taken twice.
         guard dependency !== self else { return }
@@ -83,7 +82,7 @@ extension Operation {
         withLock(and: dependency) {
             guard let edges = edges.load(ordering: .relaxed) else { return }
             removed = Edges.remove(dependency.opaque, from: edges) { edge in
-                guard refused == nil || (refused == edge && edge.isUnchecked) else { return false }
+                guard refused == nil || refused == edge else { return false }
                 if edge.pointee.isLinked {
                     Edges.unlink(edge)
                     becameReady = exchange { $0.dependencyFinished() }
@@ -95,8 +94,6 @@ extension Operation {
         for _ in 0..<removed { Unmanaged.passUnretained(dependency).release() }
         if let becameReady { perform(becameReady) }
         notifyObservers()
-        // A refused edge is part of no standing cycle.
-        if removed > 0, refused == nil { recheckStandingCycles() }
     }
 
     /// Records the present list of dependencies, if they are observed. The lock is held.
@@ -311,19 +308,10 @@ extension Operation {
     func releaseEdges() {
         guard let pointer = edges.load(ordering: .acquiring) else { return }
         if status.unfinishedDependencies > 0 { detachFromDependencies() }
-        // From here on no search finds the operation, but a search that has already found it still
-        // uses its memory.
-        if Rank(bits: rank.load(ordering: .acquiring)).isMarked { waitForSearch() }
         var references = ReferenceList<Operation>()
         Edges.takeDependencies(pointer) { references.append(.fromOpaque($0)) }
         Edges.deallocate(pointer)
         ThreadContext.release(references)
-    }
-
-    @inline(never)
-    private func waitForSearch() {
-        var backoff = Backoff()
-        while Rank(bits: rank.load(ordering: .acquiring)).isMarked { backoff.pause() }
     }
 }
 

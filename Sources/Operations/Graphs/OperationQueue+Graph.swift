@@ -66,7 +66,8 @@ extension OperationQueue {
         for edge in graph.part.edges {
             let (dependent, dependency) = (edge.dependent, edge.dependency)
             let new = dependent.connect(to: dependency, on: edge.condition, isOfGraph: true)
-            if let new { TopologicalOrder.check(new, from: dependency, to: dependent) }
+            // The check has found no cycle; other code may have linked an edge since.
+            if new != nil { CycleWatch.suspect() }
         }
         for case let group as GroupOperation in operations {
             group.checkedEdges.store(edgesSoFar ?? 0, ordering: .releasing)

@@ -191,6 +191,11 @@ package struct LifecycleState: Sendable, Equatable {
         @inline(__always) get { phase == .checkingReadiness || quality.isGivenByQueue }
     }
 
+    /// Whether the operation waits for others, and others for it; see Cycles.md.
+    var isBetweenOthers: Bool {
+        @inline(__always) get { unfinishedDependencies > 0 && has(.hasSuccessors) }
+    }
+
     /// Whether the operation has begun and not ended.
     var isAtWork: Bool { phase == .starting || phase == .executing }
 

@@ -325,7 +325,6 @@ extension Operation {
     private func unlockAndNotify(_ extras: OperationExtras) -> (@Sendable () -> Void)? {
         let (waiters, block) = (extras.waiters.takeAll(), extras.completionBlock)
         let (handlers, recorder) = (extras.cancelHandlers, extras.recorder)
-        let cycles = extras.standingCycles
         // The operation may have left without its body before its cancellation arrived. In that
         // case the handlers are called here.
         let isCancelled = status.has(.cancelled)
@@ -336,7 +335,6 @@ extension Operation {
         lifecycle.unlock()
         if isCancelled { for handler in handlers { handler.call() } }
         for waiter in waiters { waiter.wake() }
-        for cycle in cycles { cycle.recheck() }
         recorder?.release()
         recorder?.notifyObservers()
         return block

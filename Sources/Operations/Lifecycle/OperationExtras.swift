@@ -23,8 +23,6 @@ final class OperationExtras {
     /// the operation is in a queue, this deadline changes under the queue's lock.
     let sortDeadline = Atomic<Int64>(SortKey.noDeadline)
     var cancelHandlers: [CancelHandler] = []
-    /// The reported cycles that the operation is a member of.
-    var standingCycles: [any CycleWatcher] = []
     /// The feature that accompanies the operation. Set before the operation is added, and then
     /// kept.
     var companion: (any OperationCompanion)?

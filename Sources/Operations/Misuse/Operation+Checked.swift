@@ -28,12 +28,12 @@ extension Operation {
     /// `addDependency(_:)` is not called.
     ///
     /// - Throws: ``OperationMisuse`` with kind `selfDependency` or `dependencyCycle`.
-    /// - Complexity: O(1) if `dependency` was made before this operation; otherwise O(edges of what
-    ///   the dependency waits for, or of what waits for this operation, whichever is less).
+    /// - Complexity: O(1) if nothing waits for this operation, or the dependency waits for nothing;
+    ///   otherwise O(edges of everything that the dependency waits for).
     public final func addDependencyChecked(_ dependency: Operation) throws(OperationMisuse) {
         if dependency === self { throw .selfDependency(self) }
         guard let edge = connect(to: dependency),
-            let cycle = TopologicalOrder.cycle(closedBy: edge, from: dependency, to: self)
+            let cycle = CycleSearch.cycle(through: dependency, before: self)
         else { return }
         disconnect(from: dependency, refused: edge)
         throw .dependencyCycle(cycle.map(\.label))

@@ -34,6 +34,5 @@ extension Operation {
             return extras.cancelHandlers
         }
         for handler in handlers { handler.call() }
-        recheckStandingCycles()
     }
 }

@@ -92,6 +92,7 @@ extension OperationQueue {
             return (added, state.takePromotions())
         })
         guard let added else { throw misuseOfAddition(reference.takeRetainedValue()) }
+        if added.isBetweenOthers { CycleWatch.suspect() }
         if let promotions { Operation.perform(promotions) }
         guard added.isHandledAfterAdding else { return }
         let operation = reference.takeRetainedValue()
@@ -119,6 +120,7 @@ extension OperationQueue {
         reserved: Bool
     ) {
         var others: [Operation] = []
+        var isSuspicious = false
         for reference in references
         where !reference._withUnsafeGuaranteedRef({ $0.status.has(.fastPath) }) {
             let operation = reference.takeUnretainedValue()
@@ -136,7 +138,9 @@ extension OperationQueue {
                 state.makeSpace(for: references.count - start)
                 let refused = part.first { reference in
                     reference._withUnsafeGuaranteedRef {
-                        state.add($0, to: self, reserved: reserved) == nil && !reserved
+                        let added = state.add($0, to: self, reserved: reserved)
+                        if added?.isBetweenOthers == true { isSuspicious = true }
+                        return added == nil && !reserved
                     }
                 }
                 if wasEmpty, !state.isEmpty { _ = Unmanaged.passRetained(self) }
@@ -147,6 +151,7 @@ extension OperationQueue {
                 misuse(misuseOfAddition(refused.takeUnretainedValue(), among: operations))
             }
         }
+        if isSuspicious { CycleWatch.suspect() }
         for operation in others where operation.status.phase == .checkingReadiness {
             operation.arrive(in: self)
         }

@@ -157,6 +157,22 @@ struct QueueState: ~Copyable {
         return operations
     }
 
+    /// Returns those of the oldest operations that wait for dependencies, and the number of places
+    /// that were looked at, at most `limit`.
+    func waitingOperations(inFirst limit: Int) -> (operations: [Operation], visited: Int) {
+        var operations: [Operation] = []
+        let places = ring.head..<min(ring.tail, ring.head + limit)
+        for place in places {
+            guard let reference = ring[place] else { continue }
+            let isWaiting = reference._withUnsafeGuaranteedRef { operation in
+                let state = operation.status
+                return state.unfinishedDependencies > 0 && state.phase != .finished
+            }
+            if isWaiting { operations.append(reference.takeUnretainedValue()) }
+        }
+        return (operations, places.count)
+    }
+
     // MARK: Adding
 
     /// Adds an operation at the end of the ring, which keeps a reference to it.

@@ -196,6 +196,9 @@ func setNiceness(_ niceness: Int32) -> Bool {
     #endif
 }
 
+/// The value of a variable of the process's environment; nil if it is not set.
+func environmentVariable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
 /// Reads how much processor time a thread has used, and whether the thread sleeps.
 struct ThreadProbe: Sendable {
     #if !canImport(Darwin)

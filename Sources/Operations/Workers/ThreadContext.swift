@@ -75,8 +75,6 @@ package final class ThreadContext: @unchecked Sendable {
     /// Set while the thread runs the work of a `QueueDriver`, one item after the other.
     var isDriven = false
     let isFirst = isFirstThread
-    /// The number of edges that searches for cycles on this thread have visited.
-    var orderSteps = 0
     /// The number of the thread among those that have used the library, from 1.
     ///
     /// A thread that acts as a worker has the number of the worker's own thread, so that records do

@@ -188,33 +188,6 @@ struct SchedulerPartsTests {
         #expect(operation.dependencies.isEmpty)
     }
 
-    /// Adds operations to one gap of ranks again and again, and other operations that depend on
-    /// them.
-    @Test func fullRankGapKeepsOrder() {
-        let dependent = Operation()
-        var all = [dependent]
-        var previous: Operation?
-        for _ in 0..<300 {
-            let (next, bystander) = (Operation(), Operation())
-            if let previous { next.addDependency(previous) }
-            dependent.addDependency(next)
-            bystander.addDependency(next)
-            // The rank of `bystander` becomes lower, and close to that of its dependency.
-            dependent.addDependency(bystander)
-            all += [next, bystander]
-            previous = next
-        }
-        for operation in all {
-            for dependency in operation.dependencies {
-                let ranks = (
-                    dependency.rank.load(ordering: .relaxed),
-                    operation.rank.load(ordering: .relaxed)
-                )
-                #expect(ranks.0 < ranks.1)
-            }
-        }
-    }
-
     /// Compares the results with a search of all paths.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func dependencyIsRefusedExactlyIfItClosesCycle(seed: UInt64) {

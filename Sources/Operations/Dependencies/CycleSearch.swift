@@ -1,0 +1,120 @@
+import Synchronization
+
+/// Finds operations that wait for each other. Cycles.md describes who searches, and when.
+///
+/// A cycle is given as a list: each operation waits for the next one, and the first is repeated at
+/// the end.
+enum CycleSearch {
+    /// Returns the cycle that an edge closes which is linked already; nil if there is none, also if
+    /// another thread has removed the edge meanwhile.
+    ///
+    /// - Complexity: O(edges of what the dependency waits for).
+    static func cycle(through dependency: Operation, before dependent: Operation) -> [Operation]? {
+        while let path = path(from: dependency, to: dependent) {
+            let cycle = [dependent] + path
+            if stands(cycle) { return cycle }
+            guard dependent.withLock(and: dependency, { dependent.isLinked(to: dependency) }) else {
+                return nil
+            }
+        }
+        return nil
+    }
+
+    private static func path(from first: Operation, to last: Operation) -> [Operation]? {
+        var walk = DepthFirstWalk(from: [first]) { ObjectIdentifier($0) }
+        while let step = walk.next() {
+            guard case .entered(let operation) = step else { continue }
+            if operation === last { return walk.path }
+            walk.follow(operation.awaitedDependencies)
+        }
+        return nil
+    }
+
+    /// What a walk has found.
+    struct Findings {
+        var cycles: [[Operation]] = []
+        /// Whether the walk has seen everything that can be reached.
+        var isComplete = true
+    }
+
+    /// The most cycles that one walk returns.
+    private static let cycleLimit = 10
+
+    /// Returns cycles that can be reached from some operations and have no member in common.
+    ///
+    /// - Parameters:
+    ///   - limit: the number of operations to visit.
+    ///   - isKnown: whether an operation is a member of a cycle that need not be found.
+    static func cycles(
+        from firsts: [Operation], limit: Int, isKnown: (ObjectIdentifier) -> Bool
+    ) -> Findings {
+        var findings = Findings()
+        var members: Set<ObjectIdentifier> = []
+        var walk = DepthFirstWalk(from: firsts) { ObjectIdentifier($0) }
+        var rest = limit
+        while let step = walk.next() {
+            switch step {
+            case .entered(let operation):
+                rest -= 1
+                walk.follow(operation.awaitedDependencies)
+            case .cycle(let start):
+                let cycle = Array(walk.path[start...])
+                rest -= cycle.count
+                let ids = cycle.map { ObjectIdentifier($0) }
+                guard !ids.contains(where: { members.contains($0) || isKnown($0) }) else { break }
+                let closed = cycle + cycle.prefix(1)
+                guard stands(closed) else { break }
+                members.formUnion(ids)
+                findings.cycles.append(closed)
+            case .left: break
+            }
+            if rest <= 0 || findings.cycles.count == cycleLimit {
+                findings.isComplete = false
+                break
+            }
+        }
+        return findings
+    }
+
+    /// Whether each of the operations waits for the next one, all at one moment.
+    static func stands(_ cycle: [Operation]) -> Bool {
+        // Two operations are always locked in the order of their addresses.
+        let members = cycle.dropLast().sorted { $0.opaque < $1.opaque }
+        for member in members { member.lifecycle.lock() }
+        defer {
+            for member in members { member.lifecycle.unlock() }
+        }
+        return zip(cycle, cycle.dropFirst()).allSatisfy { $0.isLinked(to: $1) }
+    }
+}
+
+extension LifecycleState {
+    /// Whether the operation's dependents have to wait for it, and the operation for its own
+    /// dependencies. Once false, the value stays false.
+    fileprivate var holdsOthersBack: Bool { phase != .finished && !has(.cancelled) }
+
+    /// Whether the operation waits for dependencies.
+    fileprivate var waits: Bool {
+        holdsOthersBack && unfinishedDependencies > 0 && !has(.insists)
+    }
+}
+
+extension Operation {
+    /// The dependencies for which the operation waits, without duplicates.
+    fileprivate var awaitedDependencies: [Operation] {
+        guard status.waits else { return [] }
+        return listedDependencies.filter { $0.status.holdsOthersBack }
+    }
+
+    /// Whether the operation waits for another one. The locks of both are held.
+    fileprivate func isLinked(to dependency: Operation) -> Bool {
+        guard status.waits, let edges = edges.load(ordering: .relaxed) else { return false }
+        var isFound = false
+        Edges.forEach(edges) { edge in
+            if edge.pointee.dependencyAddress == dependency.opaque, edge.pointee.isLinked {
+                isFound = true
+            }
+        }
+        return isFound
+    }
+}

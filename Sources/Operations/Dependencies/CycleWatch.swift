@@ -1,0 +1,163 @@
+import Synchronization
+
+/// Looks for cycles of dependencies, from the operations that wait in queues, some time after a
+/// cycle may have been closed. Cycles.md describes the protocol.
+enum CycleWatch {
+    /// An operation was linked, or has entered a queue, so that there may be a cycle. The lock of
+    /// the operation, or of the queue, has been held and is free again.
+    static func suspect() {
+        var seen = phase.load(ordering: .relaxed)
+        while seen == .idle || seen == .looking {
+            let next: Phase = seen == .idle ? .scheduled : .lookingAgain
+            let (exchanged, original) = phase.compareExchange(
+                expected: seen, desired: next, ordering: .acquiringAndReleasing)
+            if exchanged {
+                if next == .scheduled { schedule() }
+                return
+            }
+            seen = original
+        }
+    }
+
+    /// An edge was linked that may close a cycle.
+    static func suspect(_ dependency: Operation, before dependent: Operation) {
+        if checksEachEdge,
+            let cycle = CycleSearch.cycle(through: dependency, before: dependent)
+        {
+            report([cycle], beside: standingCycles())
+        }
+        // When a cycle is broken, another one may show.
+        suspect()
+    }
+
+    /// Whether a suspicious edge is searched at once.
+    private static let checksEachEdge = environmentVariable("OPERATIONS_CHECK_CYCLES") == "1"
+
+    // MARK: The phase
+
+    private enum Phase: UInt8, AtomicRepresentable {
+        case idle
+        case scheduled
+        case looking
+        /// A suspicion has come since the look began.
+        case lookingAgain
+    }
+
+    private static let phase = Atomic<Phase>(.idle)
+
+    // MARK: Times
+
+    private static let firstDelay = Duration.milliseconds(100)
+    private static let pause = Duration.seconds(1)
+    /// The share of the time in which the watch looks is at most one part of this.
+    private static let timesOfPause = 20
+    private static let firstLimit = 10_000
+
+    /// Schedules the next look. The phase is *scheduled*, and this thread has set it.
+    private static func schedule() {
+        let wait = max(firstDelay, memory.withLock { $0.nextLook } - TimeSource.continuous.now())
+        _ = TimeSource.continuous.schedule(after: wait) { look() }
+    }
+
+    // MARK: Looks
+
+    private static func look() {
+        phase.store(.looking, ordering: .sequentiallyConsistent)
+        let start = TimeSource.continuous.now()
+        let limit = memory.withLock { $0.limit }
+        let known = standingCycles()
+        let members = known.members
+        let (firsts, areAll) = waitingOperations(atMost: limit)
+        let findings = CycleSearch.cycles(from: firsts, limit: limit) { members.contains($0) }
+        report(findings.cycles, beside: known)
+
+        let end = TimeSource.continuous.now()
+        let isComplete = areAll && findings.isComplete
+        let isOver = memory.withLock { memory in
+            memory.nextLook = end + max(pause, (end - start) * timesOfPause)
+            memory.limit = isComplete ? firstLimit : min(4 * limit, .max / 8)
+            return isComplete && memory.reported.isEmpty
+        }
+        if isOver,
+            phase.compareExchange(
+                expected: .looking, desired: .idle, ordering: .acquiringAndReleasing
+            ).exchanged
+        {
+            return
+        }
+        phase.store(.scheduled, ordering: .releasing)
+        schedule()
+    }
+
+    /// Returns operations that wait for dependencies in queues, the oldest of each queue first, and
+    /// whether there are no others.
+    private static func waitingOperations(atMost limit: Int) -> ([Operation], areAll: Bool) {
+        var operations: [Operation] = []
+        var places = limit
+        for (queue, _) in QueueRegistry.unfinished {
+            let (waiting, visited) = queue.snapshot { $0.waitingOperations(inFirst: places) }
+            operations += waiting
+            places -= visited
+            if places <= 0 { return (operations, false) }
+        }
+        return (operations, true)
+    }
+
+    // MARK: Reports
+
+    private struct Member {
+        weak let operation: Operation?
+    }
+
+    /// A cycle that was reported and may still stand.
+    private struct ReportedCycle {
+        let number: Int
+        let members: [Member]
+    }
+
+    /// What the watch keeps from one look to the next. The lock is never held where an operation
+    /// may be released.
+    private struct Memory {
+        var reported: [ReportedCycle] = []
+        var lastNumber = 0
+        var nextLook = Duration.zero
+        var limit = firstLimit
+    }
+
+    private static let memory = Locked(Memory())
+
+    /// Forgets the reported cycles that were broken, and returns the others.
+    private static func standingCycles() -> [[Operation]] {
+        var standing: [[Operation]] = []
+        var broken: Set<Int> = []
+        for cycle in memory.withLock({ $0.reported }) {
+            let operations = cycle.members.compactMap(\.operation)
+            if operations.count == cycle.members.count, CycleSearch.stands(operations) {
+                standing.append(operations)
+            } else {
+                broken.insert(cycle.number)
+            }
+        }
+        memory.withLock { $0.reported.removeAll { broken.contains($0.number) } }
+        return standing
+    }
+
+    /// Reports the cycles that have no member in common with a reported one.
+    private static func report(_ cycles: [[Operation]], beside standing: [[Operation]]) {
+        let known = standing.members
+        for cycle in cycles {
+            guard !cycle.contains(where: { known.contains(ObjectIdentifier($0)) }) else { continue }
+            memory.withLock { memory in
+                memory.lastNumber += 1
+                memory.reported.append(
+                    ReportedCycle(
+                        number: memory.lastNumber, members: cycle.map { Member(operation: $0) }))
+            }
+            OperationsDiagnostics.handler(.dependencyCycle(cycle.map(\.label)))
+        }
+    }
+}
+
+extension [[Operation]] {
+    fileprivate var members: Set<ObjectIdentifier> { Set(joined().map { ObjectIdentifier($0) }) }
+}
