@@ -99,7 +99,7 @@ private final class SharedWork: Sendable {
             WorkerPool.shared.submit(.block({ self.help() }, operation.urgency))
         }
         takeBlocks()
-        (operation as any Awaited).blockWorker(at: done)
+        done.waitOnWorker()
     }
 
     /// Runs blocks on a worker.
@@ -108,7 +108,7 @@ private final class SharedWork: Sendable {
         guard let queue, let niceness = operation.ownNiceness(in: queue) else {
             return takeBlocksInside()
         }
-        (operation as any TaskStarting).runOnOwnThread(niceness: niceness) {
+        operation.runOnOwnThread(niceness: niceness) {
             self.takeBlocksInside()
         }
     }

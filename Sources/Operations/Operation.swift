@@ -222,7 +222,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         }
         let latch = Latch()
         guard addWaiter(.thread(latch)) else { return }
-        (self as any Awaited).blockThread(at: latch)
+        blockThread(at: latch)
     }
 
     /// Suspends the calling task until the operation has finished.
@@ -232,7 +232,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         if TaskContext.operation === self, status.phase != .finished {
             misuse("\(self) waits for itself and would never finish: remove this wait")
         }
-        let wait = (self as any Awaited).recordWaitOfTask()
+        let wait = recordWaitOfTask()
         defer { wait?.end() }
         await withCheckedContinuation { continuation in
             if !addWaiter(.task(continuation)) { return continuation.resume() }

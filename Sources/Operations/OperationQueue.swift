@@ -407,7 +407,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         if isOverForCaller() { return }
         let latch = Latch()
         guard addWaiter(.thread(latch)) else { return }
-        (self as any Awaited).blockThread(at: latch)
+        blockThread(at: latch)
     }
 
     /// Suspends the calling task until the queue is empty.
@@ -417,7 +417,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         {
             misuseOfOwnWait(by: operation)
         }
-        let wait = (self as any Awaited).recordWaitOfTask()
+        let wait = recordWaitOfTask()
         defer { wait?.end() }
         await withCheckedContinuation { continuation in
             if !addWaiter(.task(continuation)) { return continuation.resume() }

@@ -1,10 +1,12 @@
 import Synchronization
 
-extension Operation: TaskStarting {
+extension Operation {
     /// Runs an async body that has begun. The body runs in the worker's place if it needs no more
     /// than any task has. Otherwise the operation is detached from the batch.
+    ///
+    /// - Returns: the operation that follows at once in the batch.
     @inline(never)
-    func runInTask(of batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
+    final func runInTask(of batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
         if mayUseRunner(in: queue) {
             guard let run = preparedRun else { return AsyncRunner.run(self, of: batch, in: queue) }
             let isWithWorker = run._withUnsafeGuaranteedRef {
@@ -15,7 +17,7 @@ extension Operation: TaskStarting {
         // The body begins on this thread and may keep it for long, so the rest is for other
         // workers.
         let operation = queue.detachCurrent(from: batch, keepingRest: false).takeRetainedValue()
-        if queue.isObserved { queue.tracing.recordStart(of: operation) }
+        if queue.isObserved { queue.recordStart(of: operation) }
         operation.startTask()
         return nil
     }
@@ -26,7 +28,8 @@ extension Operation: TaskStarting {
         !needsTaskPriority && queue.instrumentation.load(ordering: .relaxed) == 0
     }
 
-    func runOnOwnThread(niceness: Int32, _ body: @escaping @Sendable () -> Void) {
+    /// Runs a function on a thread made for it, and returns when the function has returned.
+    final func runOnOwnThread(niceness: Int32, _ body: @escaping @Sendable () -> Void) {
         OwnThread.run(niceness: niceness, body)
     }
 }

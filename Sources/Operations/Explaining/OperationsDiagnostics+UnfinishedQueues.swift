@@ -120,5 +120,3 @@ extension GraphCollector.Found {
         }
     }
 }
-
-extension OperationsDiagnostics: ExitReporting {}

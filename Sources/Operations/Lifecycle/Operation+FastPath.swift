@@ -23,7 +23,7 @@ extension Operation {
                 || queue.instrumentation.load(ordering: .relaxed) != 0
             {
                 if begun.has(.asynchronous) {
-                    return (self as any TaskStarting).runInTask(of: batch, in: queue)
+                    return runInTask(of: batch, in: queue)
                 }
                 runInstrumented(begun, batch, in: queue)
             } else {
@@ -46,7 +46,7 @@ extension Operation {
         let instrumentation = Instrumentation(
             rawValue: queue.instrumentation.load(ordering: .relaxed))
         guard instrumentation.kinds != 0 else { return runBody(state, instrumentation, in: queue) }
-        queue.tracing.record(self, state, batch, instrumentation) {
+        queue.record(self, state, batch, instrumentation) {
             runBody(state, instrumentation, in: queue)
         }
     }
@@ -59,7 +59,7 @@ extension Operation {
         guard state.has(.needsSetup), let niceness = ownNiceness(in: queue) else {
             return runBodyHere(state, instrumentation)
         }
-        (self as any TaskStarting).runOnOwnThread(niceness: niceness) { [self] in
+        runOnOwnThread(niceness: niceness) { [self] in
             ThreadContext.current.inside(self, of: queue) { runBodyHere(state, instrumentation) }
         }
     }
@@ -75,7 +75,7 @@ extension Operation {
     /// Records that a cancelled operation ends without its body. The worker that claimed the
     /// operation is about to end it.
     final func leavesWithoutWork(_ queue: OperationQueue) {
-        if queue.isObserved { queue.tracing.recordDropped(self) }
+        if queue.isObserved { queue.recordDropped(self) }
     }
 
     /// Begins the operation and returns its state; nil if a dependency was added at the last

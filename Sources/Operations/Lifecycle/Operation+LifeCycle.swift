@@ -88,14 +88,14 @@ extension Operation {
         }
         var observer: (any OperationObserver)?
         if queue.isObserved {
-            queue.tracing.recordStart(of: self)
+            queue.recordStart(of: self)
             observer = operationObserver
         }
         // The timeout starts after the start was recorded: no observer learns of a timeout before
         // it learns of the start.
         if let attempt { attempt.companion.willStart(self, attempt: attempt.number) }
         if started?.isStopped == false, let niceness = ownNiceness(in: queue) {
-            (self as any TaskStarting).runOnOwnThread(niceness: niceness) { [self, observer] in
+            runOnOwnThread(niceness: niceness) { [self, observer] in
                 callStart(in: queue, observer)
             }
         } else {
@@ -242,7 +242,7 @@ extension Operation {
                 if before.has(.hasEndObservers) { driver = queue.driver }
                 // Code that learns of the end finds the queue's progress up to date.
                 if queue.activeProgress != nil { beforeLeaving { completeUnit() } }
-                if queue.isObserved { beforeLeaving { queue.tracing.recordEnd(of: self, before) } }
+                if queue.isObserved { beforeLeaving { queue.recordEnd(of: self, before) } }
                 if before.has(.failed), let companion = queue.companion {
                     beforeLeaving { notifyFailure(to: companion, of: queue) }
                 }

@@ -95,7 +95,7 @@ extension Operation {
     final func grantClaim() -> Bool {
         guard let queue = retainedQueue() else { return false }
         defer { if status.has(.observed) { notifyObservers() } }
-        if queue.isObserved { queue.tracing.recordPermits(for: self) }
+        if queue.isObserved { queue.recordPermits(for: self) }
         return queue.eventOffering { $0.grant(self) }
     }
 

@@ -28,15 +28,6 @@ protocol RunningBody: AnyObject, Sendable {
     var operation: Operation? { get }
 }
 
-/// How an operation gets a task or a thread for its body. The class conforms in `Async/`.
-protocol TaskStarting: AnyObject {
-    /// Runs an async body that has begun. Returns the operation that follows at once in the batch.
-    func runInTask(of batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>?
-
-    /// Runs a function on a thread made for it, and returns when the function has returned.
-    func runOnOwnThread(niceness: Int32, _ body: @escaping @Sendable () -> Void)
-}
-
 extension Operation {
     /// Whether the work is over when `start()` returns to the thread that called it.
     final var runsOnItsThread: Bool { taskRun == nil }

@@ -107,37 +107,3 @@ final class DroppedBlocks: @unchecked Sendable {
 
     init(_ blocks: [BareBlock]) { self.blocks = blocks }
 }
-
-/// The events of bare blocks. The state of a queue has them in QueueState+BareBlocks.swift.
-protocol BareBlockEvents: ~Copyable {
-    /// Adds a bare block at the end. The rank is that of the quality of service in force where the
-    /// block is added.
-    mutating func addBlock(_ block: consuming BareBlock, rank: Int)
-
-    /// Makes operations for all bare blocks that have not ended.
-    mutating func nameBlocks()
-
-    /// Removes the bare blocks that have not begun, and makes operations for the running ones. The
-    /// caller releases the removed blocks without the lock, and then has them leave.
-    mutating func dropBlocks() -> [BareBlock]
-
-    /// Claims bare blocks for a worker. Returns false if there are none to claim.
-    mutating func claimBlocks(_ batch: BareBatch, cores: Int) -> Bool
-}
-
-/// What other parts of the library ask of a queue's bare blocks. `OperationQueue` conforms in
-/// OperationQueue+BareBlocks.swift.
-protocol BareBlockQueue: AnyObject {
-    /// Adds a block as a bare block. Returns the block if it needs an operation at once.
-    func addBare(_ block: consuming BareBlock) -> BareBlock?
-
-    /// Makes operations for all bare blocks that have not ended.
-    func nameBlocks()
-
-    /// Makes operations for all bare blocks, and returns the address of the operation for the block
-    /// that the calling thread runs; nil if it runs none at this moment.
-    func nameRunningBlock(of batch: BareBatch) -> UnsafeMutableRawPointer?
-
-    /// Releases dropped blocks on a worker. After that they leave the queue.
-    func releaseDropped(_ blocks: [BareBlock])
-}

@@ -2,7 +2,8 @@
 
 import Synchronization
 
-extension OperationQueue: BareBlockQueue {
+extension OperationQueue {
+    /// Adds a block as a bare block. Returns the block if it needs an operation at once.
     @inline(__always)
     final func addBare(_ block: consuming BareBlock) -> BareBlock? {
         // A subclass may override `addOperation(_:)`, which receives an operation.
@@ -23,8 +24,11 @@ extension OperationQueue: BareBlockQueue {
         return rest
     }
 
+    /// Makes operations for all bare blocks that have not ended.
     final func nameBlocks() { eventOffering { $0.nameBlocks() } }
 
+    /// Makes operations for all bare blocks, and returns the address of the operation for the block
+    /// that the calling thread runs; nil if it runs none at this moment.
     final func nameRunningBlock(of batch: BareBatch) -> UnsafeMutableRawPointer? {
         eventOffering {
             if batch.isRunning { $0.nameBlocks() }
@@ -32,6 +36,7 @@ extension OperationQueue: BareBlockQueue {
         }
     }
 
+    /// Releases dropped blocks on a worker. After that they leave the queue.
     final func releaseDropped(_ blocks: [BareBlock]) {
         let dropped = DroppedBlocks(blocks)
         WorkerPool.shared.submit(

@@ -78,7 +78,7 @@ extension OperationQueue {
         if !operation.status.has(.fastPath) {
             try checkAddition(of: operation)
         }
-        if isObserved { tracing.recordAddition(of: operation) }
+        if isObserved { recordAddition(of: operation) }
         let reference = Unmanaged.passRetained(consume operation)
         let (added, promotions) = eventOffering({ state in
             let wasEmpty = state.isEmpty
@@ -129,7 +129,7 @@ extension OperationQueue {
             }
             others.append(operation)
         }
-        if isObserved { tracing.recordAddition(of: references) }
+        if isObserved { recordAddition(of: references) }
         // The operations are not all added in one hold of the lock, because workers want it too.
         for start in stride(from: 0, to: references.count, by: Self.additionsAtOnce) {
             let part = references[start..<min(start + Self.additionsAtOnce, references.count)]
@@ -187,12 +187,12 @@ extension OperationQueue {
     // MARK: Ready lists
 
     func insertReady(_ operation: Operation) {
-        if isObserved { tracing.recordReady(operation) }
+        if isObserved { recordReady(operation) }
         eventOffering({ $0.insertReady(operation) })
     }
 
     func insertReady(_ operations: ArraySlice<Unmanaged<Operation>>) {
-        if isObserved { tracing.recordReady(operations) }
+        if isObserved { recordReady(operations) }
         eventOffering({ state in
             for operation in operations {
                 operation._withUnsafeGuaranteedRef { state.insertReady($0) }

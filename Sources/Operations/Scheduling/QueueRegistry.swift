@@ -13,7 +13,7 @@ package enum QueueRegistry {
 
     /// Registers the report at process exit; evaluated when the first queue is made.
     private static let exitReport: Void = {
-        atProcessExit { (OperationsDiagnostics.self as any ExitReporting.Type).reportAtExit() }
+        atProcessExit { OperationsDiagnostics.reportAtExit() }
     }()
 
     /// Registers a queue, given by its address.
@@ -28,10 +28,4 @@ package enum QueueRegistry {
     static func remove(_ reference: UnsafeMutableRawPointer) {
         entries.withLock { _ = $0.queues.removeValue(forKey: reference) }
     }
-}
-
-/// The report at process exit about queues that hold operations. It lies above the core, in
-/// `Explaining/`.
-protocol ExitReporting {
-    static func reportAtExit()
 }

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-extension QueueState: BareBlockEvents {
+extension QueueState {
     /// Whether a block that is added now may stay bare.
     @inline(__always)
     var takesBareBlocks: Bool {
@@ -12,6 +12,8 @@ extension QueueState: BareBlockEvents {
         return true
     }
 
+    /// Adds a bare block at the end. The rank is that of the quality of service in force where the
+    /// block is added.
     @inline(__always)
     mutating func addBlock(_ block: consuming BareBlock, rank: Int) {
         block.added(at: ring.tail, rank: rank)
@@ -23,6 +25,7 @@ extension QueueState: BareBlockEvents {
 
     // MARK: Running
 
+    /// Claims bare blocks for a worker. Returns false if there are none to claim.
     mutating func claimBlocks(_ batch: BareBatch, cores: Int) -> Bool {
         guard !isSuspended, hasFreeSlot else { return false }
         let count = min(batchSize(cores: cores), bare.pendingCount, BareBatch.capacity)
@@ -74,6 +77,7 @@ extension QueueState: BareBlockEvents {
         bare.pendingCount > 0 && QualityOfServiceUse.isOn && qualityMarks.end > bare.firstPlace
     }
 
+    /// Makes operations for all bare blocks that have not ended.
     @inline(never)
     mutating func nameBlocks() {
         guard bare.count > 0 else { return }
@@ -81,6 +85,8 @@ extension QueueState: BareBlockEvents {
         name(blocks + running.map(\.block), running)
     }
 
+    /// Removes the bare blocks that have not begun, and makes operations for the running ones. The
+    /// caller releases the removed blocks without the lock, and then has them leave.
     mutating func dropBlocks() -> [BareBlock] {
         guard bare.count > 0 else { return [] }
         let (blocks, running) = takeAllBlocks()

@@ -3,7 +3,7 @@ import Synchronization
 // Recording of what happens to operations of a queue that is observed. The scheduler calls none of
 // this for other queues. Tracing.md lists the events and their order.
 
-extension OperationQueue: QueueTracing {
+extension OperationQueue {
     private var currentInstrumentation: Instrumentation {
         @inline(__always) get {
             Instrumentation(rawValue: instrumentation.load(ordering: .relaxed))
@@ -38,6 +38,7 @@ extension OperationQueue: QueueTracing {
         announceAddition(of: operation)
     }
 
+    /// Records operations that are about to be added to the queue.
     @inline(never)
     func recordAddition(of operations: UnsafeBufferPointer<Unmanaged<Operation>>) {
         let now = recordTime()
@@ -82,6 +83,7 @@ extension OperationQueue: QueueTracing {
         }
     }
 
+    /// Records operations that are about to be put on the ready list.
     @inline(never)
     func recordReady(_ operations: ArraySlice<Unmanaged<Operation>>) {
         let now = recordTime()
@@ -229,6 +231,8 @@ extension OperationTimes {
 }
 
 extension OperationQueue {
+    /// Runs code that blocks the thread inside of the operation with the given address, and records
+    /// that.
     func recordWait(inside operation: UInt, on thread: ThreadContext, running wait: () -> Void) {
         let start = recordTime()
         wait()

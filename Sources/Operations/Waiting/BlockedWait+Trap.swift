@@ -141,30 +141,38 @@ extension BlockedWait {
     }
 }
 
-extension Awaited {
-    func blockWorker(at latch: Latch) { latch.waitOnWorker() }
-}
+// A thread that waits in an operation, or for the end of an operation or a queue.
+//
+// Before a thread blocks for an end, the other operations of a cancellation are cancelled, and what
+// the thread waits for is promoted to the importance of the caller. A wait that can never end stops
+// the program.
 
-extension Operation: Awaited {
-    func blockThread(at latch: Latch) {
+extension Operation {
+    /// Blocks the calling thread until the latch is open, which the end of the operation opens.
+    final func blockThread(at latch: Latch) {
         CancelRound.willBlock()
         OperationsDiagnostics.waitBegins(for: label, in: retainedQueue())
         promoteForWait()
         latch.waitOnWorker(for: .operation(self))
     }
 
-    func recordWaitOfTask() -> (any RecordedWait)? { BlockedWait.task(.operation(self)) }
+    /// Records that the calling task waits for the end of the operation, until the result is ended.
+    ///
+    /// - Returns: nil if the wait need not be recorded.
+    final func recordWaitOfTask() -> BlockedWait? { BlockedWait.task(.operation(self)) }
 }
 
-extension OperationQueue: Awaited {
-    func blockThread(at latch: Latch) {
+extension OperationQueue {
+    /// Blocks the calling thread until the latch is open, which the end of all operations opens.
+    final func blockThread(at latch: Latch) {
         CancelRound.willBlock()
         OperationsDiagnostics.waitBegins(for: "the operations of \(label)", in: self)
         promoteAllForWait()
         latch.waitOnWorker(for: .queue(self))
     }
 
-    func recordWaitOfTask() -> (any RecordedWait)? { BlockedWait.task(.queue(self)) }
+    /// As ``Operation/recordWaitOfTask()``.
+    final func recordWaitOfTask() -> BlockedWait? { BlockedWait.task(.queue(self)) }
 }
 
 extension OperationsDiagnostics {

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// The wait is registered while it lasts, so that a thread that closes a circle of waits finds it.
 /// Waits outside operations are not recorded: nothing waits for them.
-struct BlockedWait: RecordedWait, Sendable {
+struct BlockedWait: Sendable {
     enum Target: Sendable {
         case operation(Operation)
         /// - Parameter end: The end of the queue's places when the wait began. The wait lasts at

@@ -61,3 +61,14 @@ extension WorkerPool {
         context.recordWait { compensating(wait) }
     }
 }
+
+extension ThreadContext {
+    /// Runs code that blocks the thread. Observers are notified of the wait if the thread is inside
+    /// of an operation.
+    func recordWait(_ wait: () -> Void) {
+        guard let queue = Self.currentQueue, queue.isObserved, let operation = namedOperation
+        else { return wait() }
+        let identity = UInt(bitPattern: operation.toOpaque())
+        queue.recordWait(inside: identity, on: self, running: wait)
+    }
+}
