@@ -167,9 +167,9 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Configure dependencies before the operation goes into a queue: a dependency that is added
     /// later is honoured only if the operation has not been started yet.
     ///
-    /// The operations of a cycle can never run by themselves. Within about a second after one of
-    /// them has entered a queue, the cycle is reported (``OperationsDiagnostics``) with the names
-    /// of its members; cancelling one of them, or removing an edge, lets the others go on.
+    /// The operations of a cycle can never run by themselves. Within about two seconds after one
+    /// of them has entered a queue, the cycle is reported (``OperationsDiagnostics``) with the
+    /// names of its members; cancelling one of them, or removing an edge, lets the others go on.
     /// ``addDependencyChecked(_:)`` refuses a cycle instead.
     ///
     /// - Precondition: `dependency` is another operation.

@@ -100,10 +100,20 @@ extension LifecycleState {
 }
 
 extension Operation {
-    /// The dependencies for which the operation waits, without duplicates.
+    /// The dependencies for which the operation waits.
     fileprivate var awaitedDependencies: [Operation] {
         guard status.waits else { return [] }
-        return listedDependencies.filter { $0.status.holdsOthersBack }
+        var awaited: [Operation] = []
+        withLock {
+            guard let edges = edges.load(ordering: .relaxed) else { return }
+            Edges.forEach(edges) { edge in
+                guard let dependency = edge.dependency,
+                    dependency._withUnsafeGuaranteedRef({ $0.status.holdsOthersBack })
+                else { return }
+                awaited.append(dependency.takeUnretainedValue())
+            }
+        }
+        return awaited
     }
 
     /// Whether the operation waits for another one. The locks of both are held.

@@ -67,16 +67,22 @@ enum CycleWatch {
         let limit = memory.withLock { $0.limit }
         let known = standingCycles()
         let members = known.members
-        let (firsts, areAll) = waitingOperations(atMost: limit)
-        let findings = CycleSearch.cycles(from: firsts, limit: limit) { members.contains($0) }
+        let found = waitingOperations(atMost: limit)
+        let findings = CycleSearch.cycles(from: found.operations, limit: limit) {
+            members.contains($0)
+        }
         report(findings.cycles, beside: known)
 
         let end = TimeSource.continuous.now()
-        let isComplete = areAll && findings.isComplete
+        let isTruncated = found.areMore || !findings.isComplete
         let isOver = memory.withLock { memory in
-            memory.nextLook = end + max(pause, (end - start) * timesOfPause)
-            memory.limit = isComplete ? firstLimit : min(4 * limit, .max / 8)
-            return isComplete && memory.reported.isEmpty
+            // The second look in a row only needs to see whether the queues have moved.
+            let rest = memory.oldest.isEmpty ? firstDelay : pause
+            memory.nextLook = end + max(rest, (end - start) * timesOfPause)
+            memory.limit = isTruncated ? min(4 * limit, .max / 8) : firstLimit
+            let isOver = !isTruncated && !found.haveMoved && memory.reported.isEmpty
+            memory.oldest = isOver ? [:] : found.oldest
+            return isOver
         }
         if isOver,
             phase.compareExchange(
@@ -89,18 +95,42 @@ enum CycleWatch {
         schedule()
     }
 
-    /// Returns operations that wait for dependencies in queues, the oldest of each queue first, and
-    /// whether there are no others.
-    private static func waitingOperations(atMost limit: Int) -> ([Operation], areAll: Bool) {
+    private struct Waiting {
+        /// Operations that wait for dependencies, the oldest of each queue first.
         var operations: [Operation] = []
+        /// Whether there are more in the queues that have not moved.
+        var areMore = false
+        /// Whether there are queues that have moved since the last look.
+        var haveMoved = false
+        /// The address of the oldest operation of each queue.
+        var oldest: [ObjectIdentifier: UnsafeMutableRawPointer] = [:]
+    }
+
+    /// Returns operations that wait in the queues whose oldest operation is the same as at the last
+    /// look. In the others, work goes on; what stands still there will be the oldest one day.
+    private static func waitingOperations(atMost limit: Int) -> Waiting {
+        let earlier = memory.withLock { $0.oldest }
+        var found = Waiting()
         var places = limit
         for (queue, _) in QueueRegistry.unfinished {
-            let (waiting, visited) = queue.snapshot { $0.waitingOperations(inFirst: places) }
-            operations += waiting
+            let id = ObjectIdentifier(queue)
+            let (oldest, waiting, visited) = queue.snapshot { state in
+                let oldest = state.ring[state.ring.head]?.toOpaque()
+                let hasMoved = earlier[id] != oldest
+                let found = state.waitingOperations(inFirst: hasMoved ? 0 : places)
+                return (oldest, found.operations, found.visited)
+            }
+            guard let oldest else { continue }
+            found.oldest[id] = oldest
+            if earlier[id] != oldest {
+                found.haveMoved = true
+                continue
+            }
+            found.operations += waiting
             places -= visited
-            if places <= 0 { return (operations, false) }
+            if places <= 0 { found.areMore = true }
         }
-        return (operations, true)
+        return found
     }
 
     // MARK: Reports
@@ -117,11 +147,16 @@ enum CycleWatch {
 
     /// What the watch keeps from one look to the next. The lock is never held where an operation
     /// may be released.
-    private struct Memory {
+    ///
+    /// Unchecked: the addresses are only compared.
+    private struct Memory: @unchecked Sendable {
         var reported: [ReportedCycle] = []
         var lastNumber = 0
         var nextLook = Duration.zero
         var limit = firstLimit
+        /// The address of the oldest operation of each queue at the last look. Its place may change
+        /// while it waits.
+        var oldest: [ObjectIdentifier: UnsafeMutableRawPointer] = [:]
     }
 
     private static let memory = Locked(Memory())
