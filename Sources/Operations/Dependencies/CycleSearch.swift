@@ -44,12 +44,12 @@ enum CycleSearch {
     ///
     /// - Parameters:
     ///   - limit: the number of operations to visit.
-    ///   - isKnown: whether an operation is a member of a cycle that need not be found.
+    ///   - known: the members of cycles that need not be found.
     static func cycles(
-        from firsts: [Operation], limit: Int, isKnown: (ObjectIdentifier) -> Bool
+        from firsts: [Operation], limit: Int, besides known: Set<ObjectIdentifier>
     ) -> Findings {
         var findings = Findings()
-        var members: Set<ObjectIdentifier> = []
+        var members = known
         var walk = DepthFirstWalk(from: firsts) { ObjectIdentifier($0) }
         var rest = limit
         while let step = walk.next() {
@@ -61,7 +61,7 @@ enum CycleSearch {
                 let cycle = Array(walk.path[start...])
                 rest -= cycle.count
                 let ids = cycle.map { ObjectIdentifier($0) }
-                guard !ids.contains(where: { members.contains($0) || isKnown($0) }) else { break }
+                guard members.isDisjoint(with: ids) else { break }
                 let closed = cycle + cycle.prefix(1)
                 guard stands(closed) else { break }
                 members.formUnion(ids)

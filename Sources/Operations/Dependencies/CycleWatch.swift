@@ -22,9 +22,10 @@ enum CycleWatch {
     /// An edge was linked that may close a cycle.
     static func suspect(_ dependency: Operation, before dependent: Operation) {
         if checksEachEdge,
-            let cycle = CycleSearch.cycle(through: dependency, before: dependent)
+            let cycle = CycleSearch.cycle(through: dependency, before: dependent),
+            standingCycles().members.isDisjoint(with: [cycle].members)
         {
-            report([cycle], beside: standingCycles())
+            report(cycle)
         }
         // When a cycle is broken, another one may show.
         suspect()
@@ -65,13 +66,13 @@ enum CycleWatch {
         phase.store(.looking, ordering: .sequentiallyConsistent)
         let start = TimeSource.continuous.now()
         let limit = memory.withLock { $0.limit }
+        // The reported cycles are kept alive, so that no other operation has a member's address.
         let known = standingCycles()
-        let members = known.members
         let found = waitingOperations(atMost: limit)
-        let findings = CycleSearch.cycles(from: found.operations, limit: limit) {
-            members.contains($0)
-        }
-        report(findings.cycles, beside: known)
+        let findings = CycleSearch.cycles(
+            from: found.operations, limit: limit, besides: known.members)
+        withExtendedLifetime(known) {}
+        for cycle in findings.cycles { report(cycle) }
 
         let end = TimeSource.continuous.now()
         let isTruncated = found.areMore || !findings.isComplete
@@ -177,19 +178,15 @@ enum CycleWatch {
         return standing
     }
 
-    /// Reports the cycles that have no member in common with a reported one.
-    private static func report(_ cycles: [[Operation]], beside standing: [[Operation]]) {
-        let known = standing.members
-        for cycle in cycles {
-            guard !cycle.contains(where: { known.contains(ObjectIdentifier($0)) }) else { continue }
-            memory.withLock { memory in
-                memory.lastNumber += 1
-                memory.reported.append(
-                    ReportedCycle(
-                        number: memory.lastNumber, members: cycle.map { Member(operation: $0) }))
-            }
-            OperationsDiagnostics.handler(.dependencyCycle(cycle.map(\.label)))
+    /// Reports a cycle that has no member in common with a reported one.
+    private static func report(_ cycle: [Operation]) {
+        memory.withLock { memory in
+            memory.lastNumber += 1
+            memory.reported.append(
+                ReportedCycle(
+                    number: memory.lastNumber, members: cycle.map { Member(operation: $0) }))
         }
+        OperationsDiagnostics.handler(.dependencyCycle(cycle.map(\.label)))
     }
 }
 

@@ -206,7 +206,7 @@ struct CycleTests {
         let found = await onThread {
             var count = 0
             while turns.value < rounds {
-                let findings = CycleSearch.cycles(from: [a, b], limit: 100) { _ in false }
+                let findings = CycleSearch.cycles(from: [a, b], limit: 100, besides: [])
                 count += findings.cycles.count
             }
             return count
