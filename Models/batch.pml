@@ -16,7 +16,7 @@
  * Sources:
  *   Operations/Lifecycle/LifecycleState+Events.swift
  *   Operations/Lifecycle/Operation+FastPath.swift
- *   Operations/Scheduling/Batch.swift
+ *   Operations/Scheduling/Claim.swift
  *   Operations/Scheduling/BatchRunner.swift
  *   Operations/Scheduling/OperationRing.swift
  *   Operations/Scheduling/QueueState.swift

@@ -10,7 +10,7 @@
  * One atomic step is one hold of the queue's lock, or one event of a lifecycle state or of a task.
  *
  * Sources:
- *   Operations/Scheduling/Batch.swift
+ *   Operations/Scheduling/Claim.swift
  *   Operations/Scheduling/CapacityQueue.swift
  *   Operations/Scheduling/QueueState+Capacity.swift
  *   Operations/Structured/OperationQueue+Capacity.swift

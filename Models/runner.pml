@@ -14,7 +14,7 @@
  *
  * Sources:
  *   Operations/Async
- *   Operations/Scheduling/Batch.swift
+ *   Operations/Scheduling/Claim.swift
  *   Operations/Scheduling/BatchRunner.swift
  */
 

@@ -68,6 +68,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         settings = Locked(Settings())
         driver = nil
         (companion, tasks) = (nil, nil)
+        state.pointee.queue = .passUnretained(self)
         QueueRegistry.insert(opaque)
     }
 
@@ -82,6 +83,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         self.state.initialize(to: state)
         self.settings = Locked(settings)
         (self.driver, self.companion, self.tasks) = (driver, companion, tasks)
+        self.state.pointee.queue = .passUnretained(self)
         QueueRegistry.insert(opaque)
     }
 
@@ -168,7 +170,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     /// Adds a block as an operation with the queue's quality of service.
     open func addOperation(_ block: @escaping @Sendable () -> Void) {
-        guard let block = addBare(BareBlock(block)) else { return }
+        guard let block = addWithoutOperation(Block(block)) else { return }
         let operation = BlockOperation(block: block.body)
         let qualityOfService = qualityOfService
         if qualityOfService != .default { operation.qualityOfService = qualityOfService }
@@ -204,7 +206,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     ///
     /// - Complexity: O(n).
     open var operations: [Operation] {
-        nameBlocks()
+        materializeAll()
         return snapshot { $0.operations() }
     }
 

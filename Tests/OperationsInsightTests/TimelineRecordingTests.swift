@@ -51,11 +51,12 @@ struct TimelineRecordingTests {
         }
         await queue.drain()
         #expect(timeline.droppedEventCount == 0)
+        // At most half is left. Which events these are depends on how often the threads took turns:
+        // a thread that ran little may keep its first events.
         #expect(timeline.eventCount < 20_000)
         let trace = try Trace(timeline.chromeTrace())
         #expect(trace.problems.isEmpty)
         #expect(trace.runs.contains { $0.name == "39 \(count - 1)" })
-        #expect(!trace.runs.contains { $0.name == "0 0" })
     }
 
     @Test func eventsWithinWindowAreKept() async {

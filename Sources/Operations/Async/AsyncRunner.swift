@@ -1,5 +1,5 @@
 /// A task that runs async bodies on a worker's thread, one after the other, for as long as none of
-/// them suspends. Between batches the runner stays with the thread.
+/// them suspends. Between claims the runner stays with the thread.
 ///
 /// When a body suspends, the worker continues without the runner. The runner, wherever it is
 /// resumed, ends the operation. The runner then stays with the worker on whose thread it is, if
@@ -10,7 +10,7 @@
 final class AsyncRunner: ImmediateTask, IdleRunner, @unchecked Sendable {
     private struct Work {
         let first: Unmanaged<Operation>
-        let batch: Batch
+        let claim: Claim
         let queue: OperationQueue
     }
 
@@ -18,26 +18,26 @@ final class AsyncRunner: ImmediateTask, IdleRunner, @unchecked Sendable {
     /// the runner's first queue.
     private let inherits: Bool
     private var work: Work?
-    /// The operation with which the worker has to continue.
-    private var next: Unmanaged<Operation>?
+    /// The entry with which the worker has to continue.
+    private var next: Entry?
     /// The continuation of the task while the runner waits for work.
     private var idle: UnsafeContinuation<Bool, Never>?
 
     private init(inherits: Bool) { self.inherits = inherits }
 
-    /// Runs an operation that has begun, and then the following operations of its batch. Returns
-    /// the operation with which the worker has to continue.
+    /// Runs an operation that has begun, and then the following operations of its claim. Returns
+    /// the entry with which the worker has to continue.
     static func run(
-        _ first: Operation, of batch: Batch, in queue: OperationQueue
-    ) -> Unmanaged<Operation>? {
+        _ first: Operation, of claim: Claim, in queue: OperationQueue
+    ) -> Entry? {
         let thread = ThreadContext.current
         let inherits = queue.tasks != nil
         // No other class is an idle runner.
         let idle = inherits ? nil : thread.runners.popLast()
         let runner =
             idle.map { unsafeDowncast($0, to: AsyncRunner.self) } ?? AsyncRunner(inherits: inherits)
-        runner.work = Work(first: .passUnretained(first), batch: batch, queue: queue)
-        guard runner.run(on: thread, of: batch, in: queue, runner.resume) else { return nil }
+        runner.work = Work(first: .passUnretained(first), claim: claim, queue: queue)
+        guard runner.run(on: thread, of: claim, in: queue, runner.resume) else { return nil }
         let next = runner.next.take()
         if runner.idle != nil, thread.activeWorker != nil, thread.hasCapacityForRunner {
             thread.runners.append(runner)
@@ -107,7 +107,7 @@ final class AsyncRunner: ImmediateTask, IdleRunner, @unchecked Sendable {
         }
     }
 
-    /// Runs operations of the batch. Returns nil if the runner is still with the worker. Otherwise
+    /// Runs operations of the claim. Returns nil if the runner is still with the worker. Otherwise
     /// returns the operation whose body has suspended and returned, and which has to be ended.
     nonisolated(nonsending) private func run(
         _ work: Work, _ body: AsyncBody
@@ -121,30 +121,32 @@ final class AsyncRunner: ImmediateTask, IdleRunner, @unchecked Sendable {
         }
     }
 
-    /// Ends an operation on the fast path and begins the next one. Returns nil if the next
-    /// operation is left to the worker.
+    /// Ends an operation on the fast path and begins the next one. Returns nil if the next entry is
+    /// left to the worker.
     private func proceed(
         after operation: Unmanaged<Operation>, _ work: Work, _ body: AsyncBody
     ) -> Unmanaged<Operation>? {
-        let (batch, queue) = (work.batch, work.queue)
-        next = operation._withUnsafeGuaranteedRef { $0.endOnFastPath(batch, in: queue) }
-        if next == nil { next = queue.takeNext(from: batch) }
-        guard let following = next else { return nil }
+        let (claim, queue) = (work.claim, work.queue)
+        next = operation._withUnsafeGuaranteedRef { $0.endOnFastPath(claim, in: queue) }
+        let thread = ThreadContext.current
+        if next == nil { next = queue.takeNext(from: claim, context: thread) }
+        guard let following = next?.operation else { return nil }
         return following._withUnsafeGuaranteedRef { operation in
-            let thread = ThreadContext.current
             guard operation.status.has(.asynchronous), operation.preparedRun == nil,
                 operation.mayUseRunner(in: queue), !Task.isCancelled,
                 body.proceed(with: operation)
             else { return nil }
             thread.operation = following
-            guard let begun = operation.beginOnFastPath(batch, in: queue) else {
-                next = queue.takeNext(from: batch)
+            guard let begun = operation.beginOnFastPath(claim, in: queue) else {
+                next = queue.takeNext(from: claim, context: thread)
                 return nil
             }
             guard begun.phase == .executing else {
                 // Cancelled.
                 operation.leavesWithoutWork(queue)
-                next = operation.endOnFastPath(batch, in: queue) ?? queue.takeNext(from: batch)
+                next =
+                    operation.endOnFastPath(claim, in: queue)
+                    ?? queue.takeNext(from: claim, context: thread)
                 return nil
             }
             next = nil

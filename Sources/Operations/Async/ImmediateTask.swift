@@ -11,16 +11,16 @@ class ImmediateTask: @unchecked Sendable {
     /// The thread that the task is with.
     final var thread: Unmanaged<ThreadContext>?
     private final var isOver = false
-    /// Set when the worker has taken the suspended operation out of its batch.
+    /// Set when the worker has taken the suspended operation out of its claim.
     private final let isDetached = Atomic<Bool>(false)
 
     /// The worker's side: resumes the task and returns when the task has ended its turn or is
     /// suspended.
     ///
     /// - Returns: False if the task was suspended. In that case the operation is no longer in the
-    ///   batch, and the task ends the operation.
+    ///   claim, and the task ends the operation.
     final func run(
-        on thread: ThreadContext, of batch: Batch, in queue: OperationQueue, _ resume: () -> Void
+        on thread: ThreadContext, of claim: Claim, in queue: OperationQueue, _ resume: () -> Void
     ) -> Bool {
         self.thread = .passUnretained(thread)
         isOver = false
@@ -28,14 +28,14 @@ class ImmediateTask: @unchecked Sendable {
         resume()
         if isOver { return true }
         // The operation is retained for the task, which releases it.
-        _ = queue.detachCurrent(from: batch, keepingRest: true)
+        _ = queue.detachCurrent(from: claim, keepingRest: true)
         isDetached.store(true, ordering: .releasing)
         return false
     }
 
     /// The task's side: whether the task has not been suspended since the worker resumed it. If the
     /// task has been suspended, this property waits until the worker has taken the operation out of
-    /// the batch.
+    /// the claim.
     final var isWithWorker: Bool {
         if isOnItsThread, !isDetached.load(ordering: .acquiring) { return true }
         var backoff = Backoff()

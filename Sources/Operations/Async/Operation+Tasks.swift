@@ -2,21 +2,21 @@ import Synchronization
 
 extension Operation {
     /// Runs an async body that has begun. The body runs in the worker's place if it needs no more
-    /// than any task has. Otherwise the operation is detached from the batch.
+    /// than any task has. Otherwise the operation is detached from the claim.
     ///
-    /// - Returns: the operation that follows at once in the batch.
+    /// - Returns: the entry that follows at once in the claim.
     @inline(never)
-    final func runInTask(of batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
+    final func runInTask(of claim: Claim, in queue: OperationQueue) -> Entry? {
         if mayUseRunner(in: queue) {
-            guard let run = preparedRun else { return AsyncRunner.run(self, of: batch, in: queue) }
+            guard let run = preparedRun else { return AsyncRunner.run(self, of: claim, in: queue) }
             let isWithWorker = run._withUnsafeGuaranteedRef {
-                $0.runPrepared(self, of: batch, in: queue)
+                $0.runPrepared(self, of: claim, in: queue)
             }
-            return isWithWorker ? endOnFastPath(batch, in: queue) : nil
+            return isWithWorker ? endOnFastPath(claim, in: queue) : nil
         }
         // The body begins on this thread and may keep it for long, so the rest is for other
         // workers.
-        let operation = queue.detachCurrent(from: batch, keepingRest: false).takeRetainedValue()
+        let operation = queue.detachCurrent(from: claim, keepingRest: false).takeRetainedValue()
         if queue.isObserved { queue.recordStart(of: operation) }
         operation.startTask()
         return nil

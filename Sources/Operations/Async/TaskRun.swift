@@ -112,10 +112,10 @@ final class TaskRun: OperationTask, @unchecked Sendable {
 
     /// Runs, in the prepared task and in place of the worker, the body of an operation that has
     /// begun. Returns false if the worker has to continue without the operation.
-    func runPrepared(_ operation: Operation, of batch: Batch, in queue: OperationQueue) -> Bool {
+    func runPrepared(_ operation: Operation, of claim: Claim, in queue: OperationQueue) -> Bool {
         guard let prepared else { return false }
         let body = AsyncBody(operation, in: queue, on: prepared.executor)
-        return prepared.run(on: .current, of: batch, in: queue) {
+        return prepared.run(on: .current, of: claim, in: queue) {
             prepared.run {
                 let isWithWorker = await TaskContext.$body.withValue(body) {
                     body.begin()

@@ -53,6 +53,21 @@ struct BitTree {
         if word == 0 { mark(index >> 6) }
     }
 
+    /// Returns the members among 64 numbers in a row, as the bits of a word.
+    ///
+    /// - Parameter first: the first of the numbers, a multiple of 64.
+    func members(from first: Int) -> UInt64 { words[first >> 6] }
+
+    /// Inserts members among 64 numbers in a row, none of which is a member yet.
+    mutating func insert(_ members: UInt64, from first: Int) {
+        if members == 0 { return }
+        let word = words[first >> 6]
+        assert(word & members == 0)
+        words[first >> 6] = word | members
+        count += members.nonzeroBitCount
+        if word == 0 { mark(first >> 6) }
+    }
+
     /// Records in the upper levels that a word of the lowest level is no longer zero.
     private mutating func mark(_ wordIndex: Int) {
         var index = wordIndex
@@ -83,22 +98,18 @@ struct BitTree {
         }
     }
 
-    /// Removes members in their order: `first`, which must be a member, and those that follow in
-    /// the same word. Removes at most `limit` members and passes each to `body`.
+    /// Removes `first`, which must be a member, and the members that follow it in a row, up to the
+    /// next multiple of 64. Removes at most `limit` members and returns how many.
     @inline(__always)
-    mutating func remove(from first: Int, limit: Int, _ body: (Int) -> Void) {
-        let place = first >> 6
-        var rest = words[place] & (~0 << (first & 63))
-        var taken = 0
-        while rest != 0, taken < limit {
-            body(first & ~63 + rest.trailingZeroBitCount)
-            rest &= rest - 1
-            taken += 1
-        }
-        // The word keeps its other members, among them those below `first`.
-        words[place] &= rest | ~(~0 << (first & 63))
-        count -= taken
+    mutating func removeRun(from first: Int, limit: Int) -> Int {
+        let (place, offset) = (first >> 6, first & 63)
+        let absent = ~(words[place] >> UInt64(offset))
+        let length = min(absent.trailingZeroBitCount, limit)
+        let ones = UInt64.max >> UInt64(64 - length)
+        words[place] &= ~(ones << UInt64(offset))
+        count -= length
         if words[place] == 0 { unmark(place) }
+        return length
     }
 
     /// Returns the first member that is not below `start`.

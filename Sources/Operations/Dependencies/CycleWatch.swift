@@ -103,8 +103,8 @@ enum CycleWatch {
         var areMore = false
         /// Whether there are queues that have moved since the last look.
         var haveMoved = false
-        /// The address of the oldest operation of each queue.
-        var oldest: [ObjectIdentifier: UnsafeMutableRawPointer] = [:]
+        /// The identity of the oldest entry of each queue.
+        var oldest: [ObjectIdentifier: UInt] = [:]
     }
 
     /// Returns operations that wait in the queues whose oldest operation is the same as at the last
@@ -116,7 +116,7 @@ enum CycleWatch {
         for (queue, _) in QueueRegistry.unfinished {
             let id = ObjectIdentifier(queue)
             let (oldest, waiting, visited) = queue.snapshot { state in
-                let oldest = state.ring[state.ring.head]?.toOpaque()
+                let oldest = state.ring[state.ring.head]?.identity
                 let hasMoved = earlier[id] != oldest
                 let found = state.waitingOperations(inFirst: hasMoved ? 0 : places)
                 return (oldest, found.operations, found.visited)
@@ -157,7 +157,7 @@ enum CycleWatch {
         var limit = firstLimit
         /// The address of the oldest operation of each queue at the last look. Its place may change
         /// while it waits.
-        var oldest: [ObjectIdentifier: UnsafeMutableRawPointer] = [:]
+        var oldest: [ObjectIdentifier: UInt] = [:]
     }
 
     private static let memory = Locked(Memory())

@@ -24,7 +24,7 @@ package struct GraphCollector {
 
     package init(of queue: OperationQueue, limit: Int = Self.limit) {
         self.limit = limit
-        queue.nameBlocks()
+        queue.materializeAll()
         for operation in queue.snapshot({ $0.operations(includingBarriers: true) }) {
             add(operation)
         }
@@ -65,7 +65,7 @@ package struct GraphCollector {
             case .operation(let other): found[index].waits.append(other)
             case .operations(let others): found[index].waits += others
             case .queue(let queue, _):
-                queue.nameBlocks()
+                queue.materializeAll()
                 found[index].waits += queue.snapshot { $0.operations(includingBarriers: true) }
             case .capacity(let queue, _): found[index].waits += queue.operations
             }

@@ -4,14 +4,14 @@ extension Operation {
     /// Returns how long the operation has been running, at most; nil if its start was not recorded.
     ///
     /// Recording the start must cost operations on the fast path nothing. For them, the recorded
-    /// start of their batch counts.
+    /// start of their claim counts.
     package final func runningTime(in queue: OperationQueue?) -> Duration? {
         // A queue with a driver has a clock of its own, and not the one that is read here.
         if queue?.driver != nil { return nil }
         var start: UInt64?
         if status.has(.fastPath), !status.has(.claimedAlone) {
             start = queue?.snapshot { state in
-                state.batches.first { $0.taken.last?.toOpaque() == address }?
+                state.claims.first { $0.runningEntry?.isOperation(at: address) == true }?
                     .start.load(ordering: .relaxed)
             }
         } else if let taskRun {

@@ -46,7 +46,7 @@ extension OperationQueue {
     /// - Complexity: O(n), and O(operations that the queue's operations wait for, and their edges;
     ///   at most 10,000).
     public final func explain() -> OperationQueueExplanation {
-        nameBlocks()
+        materializeAll()
         let (isSuspended, operations) = snapshot { state in
             (state.isSuspended, state.operations(includingBarriers: true))
         }

@@ -11,42 +11,42 @@ extension Operation {
         lifecycle.initialize { $0.insert(.fastPath.union(flags)) }
     }
 
-    /// Runs a fast-path operation that was claimed in a batch. Does what `start()` and `finish()`
+    /// Runs a fast-path operation that was claimed in a claim. Does what `start()` and `finish()`
     /// do, but asks nothing that cannot have been overridden.
     ///
     /// - Returns: the operation that follows at once, if this operation made one ready that may.
     @inline(__always)
-    final func runOnFastPath(_ batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
-        guard let begun = beginOnFastPath(batch, in: queue) else { return nil }
+    final func runOnFastPath(_ claim: Claim, in queue: OperationQueue) -> Entry? {
+        guard let begun = beginOnFastPath(claim, in: queue) else { return nil }
         if begun.phase == .executing {
             if begun.has([.needsSetup, .asynchronous])
                 || queue.instrumentation.load(ordering: .relaxed) != 0
             {
                 if begun.has(.asynchronous) {
-                    return runInTask(of: batch, in: queue)
+                    return runInTask(of: claim, in: queue)
                 }
-                runInstrumented(begun, batch, in: queue)
+                runInstrumented(begun, claim, in: queue)
             } else {
                 runBlock()
             }
         } else {
             leavesWithoutWork(queue)
         }
-        return endOnFastPath(batch, in: queue)
+        return endOnFastPath(claim, in: queue)
     }
 
-    /// Runs the block of a fast-path operation of a batch, with the instrumentation of its queue
+    /// Runs the block of a fast-path operation of a claim, with the instrumentation of its queue
     /// and the setup that the operation needs.
     ///
     /// - Parameter state: the state, which says that the operation executes.
     @inline(never)
     private func runInstrumented(
-        _ state: LifecycleState, _ batch: Batch, in queue: OperationQueue
+        _ state: LifecycleState, _ claim: Claim, in queue: OperationQueue
     ) {
         let instrumentation = Instrumentation(
             rawValue: queue.instrumentation.load(ordering: .relaxed))
         guard instrumentation.kinds != 0 else { return runBody(state, instrumentation, in: queue) }
-        queue.record(self, state, batch, instrumentation) {
+        queue.record(self, state, claim, instrumentation) {
             runBody(state, instrumentation, in: queue)
         }
     }
@@ -81,9 +81,9 @@ extension Operation {
     /// Begins the operation and returns its state; nil if a dependency was added at the last
     /// moment. A cancelled operation is not in `executing`.
     @inline(__always)
-    final func beginOnFastPath(_ batch: Batch, in queue: OperationQueue) -> LifecycleState? {
+    final func beginOnFastPath(_ claim: Claim, in queue: OperationQueue) -> LifecycleState? {
         guard let begun = exchange(whileUnlocked: true, { $0.begunOnFastPath() })?.after else {
-            queue.putBackLast(batch)
+            queue.putBackLast(claim)
             return nil
         }
         if begun.has(.observed) { notifyObservers() }
@@ -92,8 +92,10 @@ extension Operation {
 
     /// Ends the operation, whose body has returned. Returns the operation that follows at once.
     @inline(__always)
-    final func endOnFastPath(_ batch: Batch, in queue: OperationQueue) -> Unmanaged<Operation>? {
-        if queue.recallEpoch != batch.recallEpoch, let single = queue.detachLast(from: batch) {
+    final func endOnFastPath(_ claim: Claim, in queue: OperationQueue) -> Entry? {
+        if queue.recallEpoch != claim.recallEpoch,
+            let single = queue.detachLastIfObserved(from: claim)
+        {
             single.takeRetainedValue().finish()
             return nil
         }
@@ -101,7 +103,7 @@ extension Operation {
             return nil
         }
         if end.after.has([.hasEndObservers, .locked]) || end.after.unfinishedDependencies > 0 {
-            return conclude(end.after, batch, in: queue)
+            return conclude(end.after, claim, in: queue).map { .operation($0) }
         }
         return nil
     }
@@ -109,7 +111,7 @@ extension Operation {
     /// Does what the end of a fast-path operation requires if the operation has more than its
     /// block.
     private func conclude(
-        _ state: LifecycleState, _ batch: Batch, in queue: OperationQueue
+        _ state: LifecycleState, _ claim: Claim, in queue: OperationQueue
     ) -> Unmanaged<Operation>? {
         var next: Unmanaged<Operation>?
         if state.unfinishedDependencies > 0 {
@@ -124,7 +126,7 @@ extension Operation {
             var forgotten = ReferenceList<Operation>()
             var isKept = false
             let deferred = releaseSuccessors { dependent in
-                if queue.keeps(dependent, in: batch) {
+                if queue.keeps(dependent, in: claim) {
                     isKept = true
                 } else if next == nil {
                     next = dependent
@@ -137,7 +139,7 @@ extension Operation {
             if isKept { WorkerPool.shared.watchBatches() }
             // User code that is notified here may wait for the operation that would follow.
             if let only = next,
-                deferred != nil || !others.isEmpty || !queue.continues(batch, with: only)
+                deferred != nil || !others.isEmpty || !queue.continues(claim, with: only)
             {
                 Self.makeReady(only)
                 next = nil
@@ -147,49 +149,49 @@ extension Operation {
             ThreadContext.release(forgotten)
         }
         if let completionBlock { submit(keptDuring(completionBlock), to: nil) }
-        if next == nil { batch.lastEnd = 0 }
+        if next == nil { claim.lastEnd = 0 }
         return next
     }
 }
 
 extension OperationQueue {
-    /// Has the batch keep an operation that just became ready, until a thread takes the queue's
-    /// lock for the batch anyway. Returns whether it did: if the operation outranks nothing in the
-    /// batch, and idle workers have other work to claim (competing work).
+    /// Has the claim keep an operation that just became ready, until a thread takes the queue's
+    /// lock for the claim anyway. Returns whether it did: if the operation outranks nothing in the
+    /// claim, and idle workers have other work to claim (competing work).
     @inline(__always)
-    fileprivate func keeps(_ operation: Unmanaged<Operation>, in batch: Batch) -> Bool {
-        guard batch.holdsSlot, hasCompetingWork, recallEpoch == batch.recallEpoch,
+    fileprivate func keeps(_ operation: Unmanaged<Operation>, in claim: Claim) -> Bool {
+        guard claim.holdsSlot, hasCompetingWork, recallEpoch == claim.recallEpoch,
             instrumentation.load(ordering: .relaxed) == 0, !QualityOfServiceUse.isOn,
             runsOnWorkers.load(ordering: .relaxed)
         else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef { operation in
             let state = operation.status
             return state.has(.fastPath) && !state.has(.rescheduled)
-                && state.lane <= batch.lowestLane
+                && state.lane <= claim.lowestLane
                 && operation.ownQueue().toOpaque() == Unmanaged.passUnretained(self).toOpaque()
         }
-        return isOurs && batch.keepSuccessor(operation)
+        return isOurs && claim.keepSuccessor(operation)
     }
 
-    /// Appends an operation that just became ready to the batch, where it follows at once, if
+    /// Appends an operation that just became ready to the claim, where it follows at once, if
     /// nothing else comes before it. Returns whether it did.
     @inline(__always)
-    fileprivate func continues(_ batch: Batch, with operation: Unmanaged<Operation>) -> Bool {
-        guard batch.holdsSlot, batch.canContinue, !hasCompetingWork,
-            recallEpoch == batch.recallEpoch
+    fileprivate func continues(_ claim: Claim, with operation: Unmanaged<Operation>) -> Bool {
+        guard claim.holdsSlot, claim.canContinue, !hasCompetingWork,
+            recallEpoch == claim.recallEpoch
         else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef { operation in
             let state = operation.status
             // The niceness of the thread is right for one urgency only.
-            if state.has(.needsSetup) || batch.urgency != .usual,
-                state.quality.urgency != batch.urgency
+            if state.has(.needsSetup) || claim.urgency != .usual,
+                state.quality.urgency != claim.urgency
             {
                 return false
             }
             return state.has(.fastPath)
                 && operation.ownQueue().toOpaque() == Unmanaged.passUnretained(self).toOpaque()
         }
-        if isOurs, batch.continues(with: operation) { WorkerPool.shared.watchBatches() }
+        if isOurs, claim.continues(with: operation) { WorkerPool.shared.watchBatches() }
         return isOurs
     }
 }

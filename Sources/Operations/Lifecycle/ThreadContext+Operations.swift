@@ -7,22 +7,30 @@ extension ThreadContext {
         @inline(__always) set { frame.operation = newValue?.toOpaque() }
     }
 
-    /// The operation that this thread runs, made now if the thread runs a bare block.
-    var namedOperation: Unmanaged<Operation>? {
-        nameBlock()
+    /// The operation that this thread runs, made now if the thread runs a block without one.
+    var materializedOperation: Unmanaged<Operation>? {
+        materialize()
         return operation
     }
 
-    /// Enters the operation of the bare block that this thread runs; makes it if nobody has.
-    func nameBlock() {
-        guard let bareBatch, let queue = Self.currentQueue else { return }
-        let batch = Unmanaged<BareBatch>.fromOpaque(bareBatch).takeUnretainedValue()
-        guard let operation = queue.nameRunningBlock(of: batch) else { return }
-        (frame.operation, self.bareBatch) = (operation, nil)
+    /// Enters a block without an operation.
+    @inline(__always)
+    func enter(_ block: Entry, of claim: Claim) {
+        frame.operation = nil
+        blockClaim = Unmanaged.passUnretained(claim).toOpaque()
+        blockRank = Int(block.rank)
     }
 
-    /// Whether this thread runs an operation or a bare block.
-    var isInsideOperation: Bool { frame.operation != nil || !outer.isEmpty || bareBatch != nil }
+    /// Enters the operation of the block that this thread runs; makes it if nobody has.
+    func materialize() {
+        guard let blockClaim, let queue = Self.currentQueue else { return }
+        let claim = Unmanaged<Claim>.fromOpaque(blockClaim).takeUnretainedValue()
+        guard let operation = queue.materializeRunning(in: claim) else { return }
+        (self.operation, self.blockClaim) = (operation, nil)
+    }
+
+    /// Whether this thread runs an operation, or a block without one.
+    var isInsideOperation: Bool { frame.operation != nil || !outer.isEmpty || blockClaim != nil }
 
     private var queue: Unmanaged<OperationQueue>? { frame.queue.map { Unmanaged.fromOpaque($0) } }
 
@@ -35,7 +43,7 @@ extension ThreadContext {
     ///   - queue: The queue that runs the operation; nil to keep the caller's queue.
     func inside(_ operation: Operation?, of queue: OperationQueue? = nil, run: () -> Void) {
         if queue == nil, let operation, frame.operation == .some(operation.opaque) { return run() }
-        if bareBatch != nil { nameBlock() }
+        if blockClaim != nil { materialize() }
         let before = frame
         let isNested = before.operation != nil
         if isNested { outer.append(before) }
@@ -52,12 +60,12 @@ extension ThreadContext {
     /// so it is nested more deeply than the operation whose body that task is.
     var operationOfTask: Operation? {
         guard let task = frame.task, task == Self.currentTask else { return nil }
-        return namedOperation?.takeUnretainedValue()
+        return materializedOperation?.takeUnretainedValue()
     }
 
     static func isInside(_ operation: Operation) -> Bool {
         guard let existing else { return false }
-        existing.nameBlock()
+        existing.materialize()
         return existing.frame.operation == operation.opaque
             || existing.outer.contains { $0.operation == operation.opaque }
     }
@@ -86,7 +94,7 @@ extension ThreadContext {
     }
 
     private static var frames: [Frame] {
-        existing?.nameBlock()
+        existing?.materialize()
         return existing.map { $0.outer + [$0.frame] } ?? []
     }
 

@@ -76,9 +76,9 @@ extension OperationQueue: KeyValueObserving, ObservedObject {
         if property.isRead { return observations.add(observer, to: property, of: self) }
         return event { state in
             state.beginNotifyingEach()
-            let operations = state.countedOperations
             let current: Any =
-                property.id == QueueProperties.operations.id ? operations : operations.count
+                property.id == QueueProperties.operations.id
+                ? state.countedOperations : state.operationCount
             guard let current = current as? Value else {
                 fatalError("unreachable: these are the types of the two properties")
             }

@@ -8,7 +8,7 @@ extension Operation {
     public static var current: Operation? {
         let context = ThreadContext.existing
         return context?.operationOfTask ?? TaskContext.operation
-            ?? context?.namedOperation?.takeUnretainedValue()
+            ?? context?.materializedOperation?.takeUnretainedValue()
     }
 
     // MARK: Cancelling

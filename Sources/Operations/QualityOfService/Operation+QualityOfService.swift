@@ -140,7 +140,7 @@ extension Operation {
     /// The rank that a wait on the calling thread gives to the awaited operations.
     static var rankOfWaitingThread: Int {
         if MainThread.isCurrent { return QualityOfService.userInteractive.rank }
-        guard let operation = ThreadContext.existing?.namedOperation else { return 0 }
+        guard let operation = ThreadContext.existing?.materializedOperation else { return 0 }
         return operation._withUnsafeGuaranteedRef { $0.effectiveQualityRank }
     }
 }
@@ -162,7 +162,7 @@ extension ThreadContext {
                     return operation._withUnsafeGuaranteedRef { $0.status.quality.rankInForce }
                 }
                 if context.isFirst { return QualityOfService.userInitiated.rank }
-                return QualityOfServiceUse.isOn ? rankOutsideOfThreads : context.bareRank
+                return QualityOfServiceUse.isOn ? rankOutsideOfThreads : context.blockRank
             }
         }
     }
@@ -172,7 +172,7 @@ extension ThreadContext {
     @inline(never)
     private static var rankOutsideOfThreads: Int {
         // This is also read while a queue's lock is held, so that no block can be named here.
-        if let existing, existing.bareBatch != nil { return existing.bareRank }
+        if let existing, existing.blockClaim != nil { return existing.blockRank }
         if let operation = TaskContext.operation { return operation.status.quality.rankInForce }
         return MainThread.isCurrent ? QualityOfService.userInitiated.rank : 0
     }

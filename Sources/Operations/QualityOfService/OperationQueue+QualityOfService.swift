@@ -36,7 +36,6 @@ extension OperationQueue {
     private func promoteAll(to rank: Int) {
         guard rank > 0 else { return }
         let promotions = eventOffering { state in
-            if QualityOfServiceUse.isOn { state.nameBlocks() }
             state.promoteAhead(of: state.ring.tail, to: rank)
             return state.takePromotions() ?? []
         }
@@ -76,7 +75,6 @@ extension QueueState {
         guard !ignoresQuality else { return [] }
         qualityRank = rank
         guard rank > 0 else { return [] }
-        nameBlocks()
         qualityMarks.raiseByQueue(before: ring.tail, to: rank)
         promote(ring.head..<ring.tail, to: rank)
         return takePromotions() ?? []
@@ -90,8 +88,11 @@ extension QueueState {
     @inline(never)
     private mutating func promote(_ places: Range<Int>, to rank: Int) {
         var found: [Promotion] = []
+        // A pending block is promoted when it is claimed. A running one needs its operation.
+        materializeRunning()
+        returnAllRests()
         for place in max(places.lowerBound, ring.head)..<max(places.upperBound, ring.head) {
-            guard let operation = ring[place]?.takeUnretainedValue() else { continue }
+            guard let operation = ring[place]?.operation?.takeUnretainedValue() else { continue }
             let state = operation.status
             guard state.quality.effectiveRank < rank, state.phase != .finished,
                 state.unfinishedDependencies > 0 || !ring.isReady(place, lane: state.lane)
@@ -101,7 +102,7 @@ extension QueueState {
         guard !found.isEmpty else { return }
         promotions = (promotions ?? []) + found
         // The operations in batches were claimed without the promotion.
-        recallBatches()
+        recallClaims()
     }
 
     // MARK: Claiming
@@ -111,11 +112,24 @@ extension QueueState {
         QualityOfServiceUse.isOn && qualityMarks.end > ring.head
     }
 
-    func promoteClaimed(_ operation: Unmanaged<Operation>, at place: Int) {
+    /// Promotes an entry that is being claimed because of its place. A block gets its operation, if
+    /// the promotion concerns it.
+    mutating func promoteClaimed(_ entry: Entry, at place: Int) -> Entry {
+        let own = QualityOfServiceState(inferred: Int(entry.rank))
+        if entry.isBlock, quality(ofBlock: entry, at: place) == own { return entry }
+        let operation = materialize(place)
         operation._withUnsafeGuaranteedRef { operation in
             _ = operation.exchange { state in
                 state.qualityEvent { qualityMarks.apply(to: &$0, at: place) }
             }
         }
+        return .operation(operation)
+    }
+
+    /// Returns the quality of a block, including the promotion of its place.
+    func quality(ofBlock block: Entry, at place: Int) -> QualityOfServiceState {
+        var quality = QualityOfServiceState(inferred: Int(block.rank))
+        _ = qualityMarks.apply(to: &quality, at: place)
+        return quality
     }
 }

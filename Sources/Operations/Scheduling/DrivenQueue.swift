@@ -12,14 +12,14 @@ package struct TakenOperation: Sendable {
 extension OperationQueue {
     /// Takes the operation that comes next in the order of the queue; nil if there is none left.
     package final func takeNext() -> TakenOperation? {
-        // A queue with a driver gives its operations out one by one, never a batch.
-        switch claim(Batch(), for: .driver) {
+        // A queue with a driver gives its operations out one by one, never a claim.
+        switch claim(Claim(), for: .driver) {
         case .single(let reference):
             return TakenOperation(operation: reference.takeRetainedValue(), queue: self)
         case .refused(let reference):
             reference.takeRetainedValue().notifyObservers()
             return nil
-        case .none, .batch, .bareBlocks: return nil
+        case .none, .claim: return nil
         }
     }
 

@@ -39,15 +39,19 @@ extension OperationQueue {
         eventOffering { state in
             self.instrumentation.bitwiseOr(
                 instrumentation.rawValue, ordering: .acquiringAndReleasing)
-            state.nameBlocks()
+            state.isInstrumented = true
+            state.returnAllRests()
+            state.materializeRunning()
         }
     }
 
     func end(_ instrumentation: Instrumentation, unless isInUse: () -> Bool) {
-        event { _ in
+        event { state in
             if isInUse() { return }
-            self.instrumentation.bitwiseAnd(
-                ~instrumentation.rawValue, ordering: .acquiringAndReleasing)
+            let old = self.instrumentation.bitwiseAnd(
+                ~instrumentation.rawValue, ordering: .acquiringAndReleasing
+            ).oldValue
+            state.isInstrumented = old & ~instrumentation.rawValue != 0
         }
     }
 }

@@ -203,14 +203,12 @@ extension OperationQueue {
     /// Cancels the operations that cannot have overridden `cancel()`. Returns the others, which can
     /// no longer begin.
     func cancelFastPathOperations() -> [Operation] {
-        let (dropped, others) = eventOffering { state in
-            // Until all operations are marked, no worker appends a dependent to its batch without
+        eventOffering { state in
+            // Until all operations are marked, no worker appends a dependent to its claim without
             // taking this lock.
             signs.bitwiseOr(1, ordering: .relaxed)
-            return (state.dropBlocks(), state.cancelAll())
+            return state.cancelAll()
         }
-        if !dropped.isEmpty { releaseDropped(dropped) }
-        return others
     }
 
     /// Changes the priority of an operation in the queue. Returns false if the operation has
@@ -255,120 +253,121 @@ extension OperationQueue {
     ///
     /// - Parameter urgency: the urgency with which the queue was offered.
     func claim(
-        _ batch: Batch, for executor: QueueExecutor = .workers, offered urgency: Urgency = .usual
+        _ claim: Claim, for executor: QueueExecutor = .workers, offered urgency: Urgency = .usual
     ) -> QueueState.Work {
         eventOffering({
             $0.executorRequestedWork(
-                batch, for: executor, offered: urgency, cores: WorkerPool.shared.cores)
+                claim, for: executor, offered: urgency, cores: WorkerPool.shared.cores)
         })
     }
 
     /// Runs what comes next in the queue, if anything, on the calling thread, which is not a
     /// worker.
     func runNext(on executor: QueueExecutor, offered urgency: Urgency = .usual) {
-        let batch = Batch()
-        let work = claim(batch, for: executor, offered: urgency)
-        guard case .batch = work else { return run(work) }
+        let claim = Claim()
+        let work = self.claim(claim, for: executor, offered: urgency)
+        guard case .claim = work else { return run(work) }
         let start = monotonicNanoseconds()
-        batch.start.store(start, ordering: .relaxed)
-        run(batch, context: .current)
-        let departure = eventOffering {
-            $0.retire(batch, nanoseconds: monotonicNanoseconds() - start)
+        claim.start.store(start, ordering: .relaxed)
+        var departure: QueueState.Departure?
+        while departure == nil {
+            run(claim, context: .current)
+            departure = eventOffering {
+                $0.retire(claim, nanoseconds: monotonicNanoseconds() - start)
+            }
         }
-        complete(departure)
-        release(batch)
+        if let departure { complete(departure) }
+        claim.release()
         ThreadContext.performEpilogue()
     }
 
     /// Runs an operation that was claimed by itself.
     func run(_ work: QueueState.Work) {
         switch work {
-        case .none, .batch, .bareBlocks: break
+        case .none, .claim: break
         case .single(let operation): operation.takeRetainedValue().runClaimed(in: self)
         case .refused(let operation): operation.takeRetainedValue().notifyObservers()
         }
         ThreadContext.performEpilogue()
     }
 
-    /// Runs the operations of a batch on the calling thread.
+    /// Runs the entries of a claim on the calling thread.
     @inline(__always)
-    func run(_ batch: Batch, context: ThreadContext) {
+    func run(_ claim: Claim, context: ThreadContext) {
         context.inside(nil, of: self) {
-            var next = batch.takeNext()
-            while let operation = next {
-                context.operation = operation
-                next = operation._withUnsafeGuaranteedRef {
-                    $0.runOnFastPath(batch, in: self)
+            var next = takeNext(from: claim, context: context)
+            while let entry = next {
+                if let operation = entry.operation {
+                    context.operation = operation
+                    next = operation._withUnsafeGuaranteedRef {
+                        $0.runOnFastPath(claim, in: self)
+                    }
+                    if next == nil { next = takeNext(from: claim, context: context) }
+                } else {
+                    next = runBlocks(from: entry, of: claim, context: context)
                 }
-                if next == nil { next = takeNext(from: batch) }
             }
         }
     }
 
-    /// Returns the next operation of a batch to the batch's owner, unless the owner must return
-    /// the rest.
+    /// Returns the next entry of a claim to the claim's owner, unless the owner must return the
+    /// rest. This ends the block that the owner has just run.
     @inline(__always)
-    func takeNext(from batch: Batch) -> Unmanaged<Operation>? {
-        if recallEpoch != batch.recallEpoch { reclaimRest(of: batch) }
-        return batch.takeNext()
+    func takeNext(from claim: Claim, context: ThreadContext) -> Entry? {
+        if recallEpoch != claim.recallEpoch { reclaimRest(of: claim) }
+        if let entry = claim.takeNext() { return entry }
+        return claim.isNamed ? endNamed(of: claim, context: context) : nil
     }
 
-    /// Retires the batch that a worker has run, and returns its slot. The queue is offered to
+    /// Retires the claim that a worker has run, and returns its slot. The queue is offered to
     /// another worker only if there is a further slot, because this worker comes back for its own.
-    func retire(_ batch: Batch, nanoseconds: UInt64) -> QueueState.Departure {
+    ///
+    /// - Returns: nil if the block that the worker ran last was given an operation meanwhile. The
+    ///   worker ends that operation, and comes back.
+    func retire(_ claim: Claim, nanoseconds: UInt64) -> QueueState.Departure? {
         eventOffering(
-            { $0.retire(batch, nanoseconds: nanoseconds, keepsSlot: true) },
-            unoffered: { $0.returnSlot(of: batch) })
+            { $0.retire(claim, nanoseconds: nanoseconds, keepsSlot: true) },
+            unoffered: { if !claim.isNamed { $0.returnSlot(of: claim) } })
     }
 
-    /// Claims the next work for a worker whose batch was retired.
+    /// Claims the next work for a worker whose claim was retired.
     ///
     /// - Parameter urgency: the urgency of the reference with which the worker came.
     @inline(__always)
-    func claimNext(_ batch: Batch, offered urgency: Urgency) -> QueueState.Work {
+    func claimNext(_ claim: Claim, offered urgency: Urgency) -> QueueState.Work {
         let pool = WorkerPool.shared
         let pending = pool.pendingCount
         return eventOffering {
-            $0.claimNext(batch, offered: urgency, cores: pool.cores, pending: pending)
+            $0.claimNext(claim, offered: urgency, cores: pool.cores, pending: pending)
         }
     }
 
-    /// Releases the operations that a batch has run, which no longer belong to the queue, and their
-    /// bodies.
-    func release(_ batch: Batch) {
-        Self.release(batch.taken)
-        batch.clear()
-    }
-
-    private static func release(_ ended: some Sequence<Unmanaged<Operation>>) {
-        for operation in ended {
-            operation._withUnsafeGuaranteedRef { $0.releaseBody() }
-            operation.release()
-        }
-    }
-
-    func reclaimRest(of batch: Batch) {
-        let (finished, waiters) = eventOffering({ $0.reclaimRest(of: batch) })
+    func reclaimRest(of claim: Claim) {
+        let (ended, waiters) = eventOffering({ $0.reclaimRest(of: claim) })
         for waiter in waiters { waiter.wake() }
-        if finished.isEmpty { return }
-        // A worker releases the operations. The caller may be the monitor thread, which runs no
+        if ended.isEmpty { return }
+        // A worker releases the entries. The caller may be the monitor thread, which runs no
         // `deinit` of a user.
-        WorkerPool.shared.submit(.block({ Self.release(finished) }, .epilogue))
+        WorkerPool.shared.submit(.block({ for entry in ended { entry.release() } }, .epilogue))
     }
 
-    func detachLast(from batch: Batch) -> Unmanaged<Operation>? {
-        eventOffering({ $0.detachLast(from: batch) })
+    func detachLastIfObserved(from claim: Claim) -> Unmanaged<Operation>? {
+        eventOffering({ $0.detachLastIfObserved(from: claim) })
     }
 
-    func detachCurrent(from batch: Batch, keepingRest: Bool) -> Unmanaged<Operation> {
-        eventOffering({ $0.detachCurrent(from: batch, keepingRest: keepingRest) })
+    func detachLast(from claim: Claim) -> Unmanaged<Operation> {
+        eventOffering({ $0.detachLast(from: claim) })
     }
 
-    func putBackLast(_ batch: Batch) { eventOffering({ $0.putBackLast(batch) }) }
+    func detachCurrent(from claim: Claim, keepingRest: Bool) -> Unmanaged<Operation> {
+        eventOffering({ $0.detachCurrent(from: claim, keepingRest: keepingRest) })
+    }
+
+    func putBackLast(_ claim: Claim) { eventOffering({ $0.putBackLast(claim) }) }
 
     func returnSlot() { eventOffering({ $0.slotReturned() }) }
 
-    /// Removes a finished operation that is in no batch.
+    /// Removes a finished operation that is in no claim.
     func leave(_ operation: Operation, releasesSlot: Bool) {
         let departure = eventOffering({ $0.leave(operation, releasesSlot: releasesSlot) })
         Unmanaged.passUnretained(operation).release()
@@ -385,7 +384,8 @@ extension OperationQueue {
 
     /// Changes the executor; returns false while there are operations.
     func setExecutor(_ executor: QueueExecutor) -> Bool {
-        event { state in
+        // The new executor gets the dropped blocks that are left.
+        eventOffering { state in
             guard state.executorChanged(to: executor) else { return false }
             runsOnWorkers.store(!state.ignoresQuality, ordering: .relaxed)
             return true

@@ -1,29 +1,40 @@
-/// The operations of a queue in the order of enqueueing, and which of them are ready.
+/// The entries of a queue in the order in which they were added, and which of them are ready.
 ///
-/// A place is given out once. It stays the operation's until the operation leaves, or until the
-/// ring moves it, and may then stay empty until all operations before it have left. Adding an
-/// operation, finding the next ready one and removing one anywhere take a few steps. The ring keeps
-/// no references itself.
-struct Ring<Reference>: ~Copyable {
-    /// The place of an operation that is in no ring.
+/// A place is given out once. It stays the entry's until the entry leaves, or until the ring moves
+/// it, and may then stay empty until all entries before it have left. Adding an entry, finding the
+/// next ready one and removing one anywhere take a few steps. The ring counts no references, and
+/// only bits say which slots are in use. So the memory of an entry is written once, when the entry
+/// is added, and does not travel between processors again.
+struct Ring<Element: BitwiseCopyable>: ~Copyable {
+    /// The place of an entry that is in no ring.
     static var nowhere: Int { -1 }
-    /// The lane of cancelled operations, which need no slot. The lanes before it are those of the
+    /// The lane of cancelled entries, which need no slot. The lanes before it are those of the
     /// priorities.
     static var cancelledLane: Int { PriorityLanes.count }
 
-    /// All unfinished operations have their places in `head..<tail`.
+    /// All entries have their places in `head..<tail`.
     private(set) var head = 0
     private(set) var tail = 0
     private(set) var count = 0
     private(set) var capacity: Int
-    private var slots: UnsafeMutablePointer<Reference?>
+    private var slots: UnsafeMutablePointer<Element>
+    /// One bit for each slot, set if the slot is in use and its place is before `markedTail`.
+    private var marks: UnsafeMutablePointer<UInt64>
+    /// The places from here on were all added one after the other, and all are in use. Their marks
+    /// are set together, when somebody looks.
+    private var markedTail = 0
     private var lanes: UnsafeMutablePointer<BitTree>
+    /// The run of places that became ready last. They are in their lane, but its bits are set
+    /// together, when somebody looks.
+    private var freshHead = 0
+    private var freshTail = 0
+    private var freshLane = 0
 
     /// Makes a ring without capacity, which allocates nothing.
     init() {
         capacity = 0
-        slots =
-            UnsafeMutablePointer(bitPattern: MemoryLayout<Reference?>.alignment).unsafelyUnwrapped
+        slots = UnsafeMutablePointer(bitPattern: MemoryLayout<Element>.alignment).unsafelyUnwrapped
+        marks = UnsafeMutablePointer(bitPattern: MemoryLayout<UInt64>.alignment).unsafelyUnwrapped
         lanes = lanesWithoutMembers
     }
 
@@ -31,7 +42,8 @@ struct Ring<Reference>: ~Copyable {
     private init(capacity: Int) {
         self.capacity = capacity
         slots = .allocate(capacity: capacity)
-        slots.initialize(repeating: nil, count: capacity)
+        marks = .allocate(capacity: capacity >> 6)
+        marks.initialize(repeating: 0, count: capacity >> 6)
         lanes = .allocate(capacity: laneCount)
         for lane in 0..<laneCount {
             (lanes + lane).initialize(to: BitTree(capacity: capacity))
@@ -41,6 +53,7 @@ struct Ring<Reference>: ~Copyable {
     deinit {
         if capacity == 0 { return }
         slots.deallocate()
+        marks.deallocate()
         for lane in 0..<laneCount { lanes[lane].deallocate() }
         lanes.deallocate()
     }
@@ -49,126 +62,230 @@ struct Ring<Reference>: ~Copyable {
     func hasSpace(for additions: Int) -> Bool { tail - head + additions <= capacity }
 
     @inline(__always)
-    private func slot(_ sequence: Int) -> Int { sequence & (capacity - 1) }
+    private func slot(_ place: Int) -> Int { place & (capacity - 1) }
 
     @inline(__always)
-    subscript(sequence: Int) -> Reference? {
-        sequence >= head && sequence < tail ? slots[slot(sequence)] : nil
+    subscript(place: Int) -> Element? {
+        place >= head && place < tail && isInUse(place) ? slots[slot(place)] : nil
     }
 
     // MARK: Places
 
-    /// Gives the operation the next place. There must be space for it.
+    /// Gives the entry the next place. There must be space for it.
     @inline(__always)
-    mutating func append(_ operation: Reference) -> Int {
-        let sequence = tail
-        slots[slot(sequence)] = operation
+    mutating func append(_ entry: Element) -> Int {
+        let place = tail
+        slots[slot(place)] = entry
         tail += 1
         count += 1
-        return sequence
+        return place
     }
 
-    /// Removes an operation that is in no lane.
+    /// Removes an entry that is in no lane.
     @inline(__always)
-    mutating func remove(_ sequence: Int) {
-        slots[slot(sequence)] = nil
-        count -= 1
-        while head < tail, slots[slot(head)] == nil { head += 1 }
+    mutating func remove(_ place: Int) {
+        vacate(place, count: 1)
+        advanceHead()
     }
 
-    /// Changes the place that the next operation will get. The ring must be empty.
+    /// Removes neighbours that are in no lane. After one or several such calls, ``advanceHead()``
+    /// must be called.
     @inline(__always)
-    mutating func skip(_ places: Int) {
-        assert(count == 0)
-        head += places
-        tail = head
+    mutating func vacate(_ first: Int, count removed: Int) {
+        setMarks()
+        forEachWord(of: first..<first + removed) { word, bits in marks[word] &= ~bits }
+        count -= removed
     }
 
-    /// Calls `body` with each operation, the oldest first.
-    func forEach(_ body: (Int, Reference) -> Void) {
-        for sequence in head..<tail {
-            if let operation = slots[slot(sequence)] { body(sequence, operation) }
+    /// Moves the head to the oldest entry.
+    @inline(__always)
+    mutating func advanceHead() {
+        while head < markedTail {
+            let word = marks[slot(head) >> 6] >> UInt64(head & 63)
+            if word != 0 {
+                head = min(head + word.trailingZeroBitCount, markedTail)
+                return
+            }
+            head = min(head & ~63 + 64, markedTail)
+        }
+    }
+
+    /// Puts another entry into a place that is in use. Its lane stays the same.
+    mutating func replace(_ place: Int, by entry: Element) { slots[slot(place)] = entry }
+
+    /// Calls `body` with each entry, the oldest first.
+    func forEach(_ body: (Int, Element) -> Void) {
+        for place in head..<tail where isInUse(place) { body(place, slots[slot(place)]) }
+    }
+
+    @inline(__always)
+    private func isInUse(_ place: Int) -> Bool {
+        place >= markedTail || marks[slot(place) >> 6] & 1 << UInt64(place & 63) != 0
+    }
+
+    /// Sets the marks of the entries that were added last.
+    @inline(__always)
+    private mutating func setMarks() {
+        if markedTail < tail { setMarksOfLast() }
+    }
+
+    @inline(never)
+    private mutating func setMarksOfLast() {
+        forEachWord(of: markedTail..<tail) { word, bits in marks[word] |= bits }
+        markedTail = tail
+    }
+
+    /// Calls `body` for each word that has bits of the slots of neighbouring places.
+    @inline(__always)
+    private func forEachWord(of places: Range<Int>, _ body: (Int, UInt64) -> Void) {
+        var place = places.lowerBound
+        while place < places.upperBound {
+            let end = min(place & ~63 + 64, places.upperBound)
+            let ones = UInt64.max >> UInt64(64 - (end - place))
+            body(slot(place) >> 6, ones << UInt64(place & 63))
+            place = end
         }
     }
 
     // MARK: Lanes
 
     @inline(__always)
-    func readyCount(_ lane: Int) -> Int { lanes[lane].count }
+    func readyCount(_ lane: Int) -> Int {
+        lanes[lane].count + (lane == freshLane ? freshTail - freshHead : 0)
+    }
 
     @inline(__always)
-    func isReady(_ sequence: Int, lane: Int) -> Bool { lanes[lane].contains(slot(sequence)) }
+    func isReady(_ place: Int, lane: Int) -> Bool {
+        if place >= freshHead, place < freshTail { return lane == freshLane }
+        return lanes[lane].contains(slot(place))
+    }
+
+    /// Puts an entry, which is in no lane, into a lane.
+    @inline(__always)
+    mutating func setReady(_ place: Int, lane: Int) {
+        if place != freshTail || lane != freshLane || freshHead == freshTail {
+            setBits()
+            (freshHead, freshLane) = (place, lane)
+        }
+        freshTail = place + 1
+    }
 
     @inline(__always)
-    mutating func setReady(_ sequence: Int, lane: Int) { lanes[lane].insert(slot(sequence)) }
+    mutating func clearReady(_ place: Int, lane: Int) {
+        setBits()
+        lanes[lane].remove(slot(place))
+    }
 
+    /// Sets the bits of the entries that became ready last.
     @inline(__always)
-    mutating func clearReady(_ sequence: Int, lane: Int) { lanes[lane].remove(slot(sequence)) }
+    private mutating func setBits() {
+        if freshHead < freshTail { setBitsOfFresh() }
+    }
 
-    /// Returns the place of the oldest operation in a lane.
+    @inline(never)
+    private mutating func setBitsOfFresh() {
+        forEachWord(of: freshHead..<freshTail) { word, bits in
+            lanes[freshLane].insert(bits, from: word << 6)
+        }
+        freshHead = freshTail
+    }
+
+    /// Returns the place of the oldest entry in a lane.
     @inline(__always)
-    func firstReady(_ lane: Int) -> Int? {
+    mutating func firstReady(_ lane: Int) -> Int? {
+        setBits()
         guard let found = lanes[lane].firstAround(from: slot(head)) else { return nil }
         return head + (found - head) & (capacity - 1)
     }
 
-    /// Returns the place of the operation in a lane that was added last, among those not beyond
+    /// Returns the place of the entry in a lane that was added last, among those not beyond
     /// `limit`.
-    func lastReady(_ lane: Int, upTo limit: Int = .max) -> Int? {
+    mutating func lastReady(_ lane: Int, upTo limit: Int = .max) -> Int? {
+        setBits()
         let last = min(limit, tail - 1)
         guard last >= head else { return nil }
         let starts = slot(last) < slot(head) ? [slot(last), capacity - 1] : [slot(last)]
         for start in starts {
             guard let found = lanes[lane].last(upTo: start) else { continue }
-            let sequence = head + (found - slot(head)) & (capacity - 1)
-            if sequence <= last { return sequence }
+            let place = head + (found - slot(head)) & (capacity - 1)
+            if place <= last { return place }
         }
         return nil
     }
 
-    /// Removes the oldest operations, up to `limit`, from a lane and returns how many there were.
+    /// Removes the oldest entries, up to `limit`, from a lane. Passes them to `body`, in rows of
+    /// neighbours: the address of the first one, its place, and the number of entries.
     @inline(__always)
     mutating func takeReady(
-        _ lane: Int, limit: Int, into entries: UnsafeMutablePointer<Reference>
-    ) -> Int {
-        var taken = 0
-        while taken < limit, let first = lanes[lane].firstAround(from: slot(head)) {
-            lanes[lane].remove(from: first, limit: limit - taken) { slot in
-                guard let operation = slots[slot] else { return }
-                entries[taken] = operation
-                taken += 1
-            }
+        _ lane: Int, limit: Int, _ body: (UnsafeMutablePointer<Element>, Int, Int) -> Void
+    ) {
+        setBits()
+        var rest = limit
+        let first = slot(head)
+        while rest > 0, let next = lanes[lane].firstAround(from: first) {
+            let count = lanes[lane].removeRun(from: next, limit: rest)
+            body(slots + next, head + (next - first) & (capacity - 1), count)
+            rest -= count
         }
-        return taken
     }
 
     // MARK: Growing
 
-    /// Makes space for further operations. At least doubles the capacity or, if at least half of
-    /// the places would stay empty, moves the operations together just below `tail`, in their
-    /// order.
+    /// Makes space for further entries. At least doubles the capacity or, if at least half of the
+    /// places would stay empty, moves the entries together just below `tail`, in their order.
     ///
-    /// - Parameter move: called with the old and the new place of each operation, in order, if the
-    ///   operations are moved.
+    /// - Parameter move: called with the old and the new place of each entry, in order, if the
+    ///   entries are moved.
     /// - Complexity: O(capacity), amortised over as many additions.
-    mutating func growOrCompact(for additions: Int, move: (Reference, Int, Int) -> Void) {
+    mutating func growOrCompact(for additions: Int, move: (Element, Int, Int) -> Void) {
+        setBits()
+        setMarks()
         let compacts = capacity > 0 && (count + additions - 1) * 2 <= capacity
-        var newCapacity = compacts ? capacity : max(64, 2 * capacity)
-        while newCapacity < tail - head + additions, !compacts { newCapacity *= 2 }
-        var replacement = Ring(capacity: newCapacity)
-        replacement.head = compacts ? tail - count : head
-        replacement.tail = replacement.head
+        if compacts { return compact(move) }
+        var larger = max(64, 2 * capacity)
+        while larger < tail - head + additions { larger *= 2 }
+        grow(to: larger)
+    }
+
+    private mutating func grow(to larger: Int) {
+        var replacement = Ring(capacity: larger)
+        (replacement.head, replacement.tail, replacement.markedTail) = (head, tail, tail)
+        replacement.count = count
         let usedLanes = (0..<laneCount).filter { readyCount($0) > 0 }
-        for sequence in head..<tail {
-            guard let operation = slots[slot(sequence)] else {
-                if !compacts { replacement.tail += 1 }
+        // 64 places in a row are 64 slots in a row, one word of marks and one of each lane, before
+        // and after.
+        for first in stride(from: head & ~63, to: tail, by: 64) {
+            let (old, new) = (slot(first), replacement.slot(first))
+            guard first >= head, first + 64 <= tail else {
+                for place in max(first, head)..<min(first + 64, tail) where isInUse(place) {
+                    replacement.slots[replacement.slot(place)] = slots[slot(place)]
+                    replacement.marks[new >> 6] |= 1 << UInt64(place & 63)
+                    for lane in usedLanes where isReady(place, lane: lane) {
+                        replacement.lanes[lane].insert(replacement.slot(place))
+                    }
+                }
                 continue
             }
-            let place = replacement.append(operation)
-            for lane in usedLanes where isReady(sequence, lane: lane) {
+            (replacement.slots + new).initialize(from: slots + old, count: 64)
+            replacement.marks[new >> 6] = marks[old >> 6]
+            for lane in usedLanes {
+                replacement.lanes[lane].insert(lanes[lane].members(from: old), from: new)
+            }
+        }
+        self = replacement
+    }
+
+    private mutating func compact(_ move: (Element, Int, Int) -> Void) {
+        var replacement = Ring(capacity: capacity)
+        replacement.head = tail - count
+        (replacement.tail, replacement.markedTail) = (replacement.head, replacement.head)
+        for old in head..<tail where isInUse(old) {
+            let entry = slots[slot(old)]
+            let place = replacement.append(entry)
+            for lane in 0..<laneCount where isReady(old, lane: lane) {
                 replacement.setReady(place, lane: lane)
             }
-            if compacts { move(operation, sequence, place) }
+            move(entry, old, place)
         }
         self = replacement
     }
@@ -178,15 +295,15 @@ struct Ring<Reference>: ~Copyable {
         guard capacity > mostKeptCapacity else { return }
         assert(count == 0)
         var replacement = Ring(capacity: 64)
-        (replacement.head, replacement.tail) = (tail, tail)
+        (replacement.head, replacement.tail, replacement.markedTail) = (tail, tail, tail)
         self = replacement
     }
 }
 
-/// The number of slots that an empty queue keeps for the next additions: less than 2 MB.
+/// The number of slots that an empty queue keeps for the next additions: 1.5 MB.
 let mostKeptCapacity = 65_536
 
-/// The lanes of all rings without capacity. They stay empty, because an operation is in a lane only
+/// The lanes of all rings without capacity. They stay empty, because an entry is in a lane only
 /// while it has a place in the ring.
 nonisolated(unsafe) private let lanesWithoutMembers = {
     let lanes = UnsafeMutablePointer<BitTree>.allocate(capacity: laneCount)
@@ -194,5 +311,5 @@ nonisolated(unsafe) private let lanesWithoutMembers = {
     return lanes
 }()
 
-/// The lanes of the priorities, and that of cancelled operations.
+/// The lanes of the priorities, and that of cancelled entries.
 private var laneCount: Int { PriorityLanes.count + 1 }

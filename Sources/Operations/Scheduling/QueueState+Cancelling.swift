@@ -19,8 +19,15 @@ extension QueueState {
     /// these operations.
     mutating func cancelAll() -> [Operation] {
         var others: [Operation] = []
+        // A running block learns of the cancellation from its operation. Workers are to begin no
+        // other block.
+        materializeRunning()
+        returnAllRests()
         for place in ring.head..<ring.tail {
-            ring[place]?._withUnsafeGuaranteedRef { operation in
+            guard let entry = ring[place],
+                let operation = entry.operation ?? drop(entry, at: place)
+            else { continue }
+            operation._withUnsafeGuaranteedRef { operation in
                 if operation.status.has(.fastPath), cancelOnFastPath(operation, place: place) {
                     return
                 }
@@ -42,7 +49,7 @@ extension QueueState {
         }
         guard let change else { return !isWatched }
         // No other thread enqueues an operation that was `waiting`. A `queued` operation that is in
-        // no lane is held by another thread or a batch.
+        // no lane is held by another thread or a claim.
         let isOurs =
             change.before.phase == .waiting
             || (change.before.phase == .queued && removeReady(place, state: change.after))

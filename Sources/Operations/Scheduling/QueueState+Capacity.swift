@@ -5,9 +5,8 @@ extension QueueState {
     /// once.
     mutating func beginLeavingOneByOne() {
         capacityQueue.isUsed = true
-        nameBlocks()
         returnAllRests()
-        recallBatches()
+        recallClaims()
     }
 
     /// Reserves capacity for a caller that has not waited. Returns false if the caller must wait.

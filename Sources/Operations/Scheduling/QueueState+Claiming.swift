@@ -34,11 +34,11 @@ extension QueueState {
     /// - Parameter promotes: whether claimed operations have to be promoted because of their place.
     private mutating func takeBest(
         _ urgency: Urgency?, promotes: Bool
-    ) -> (Reference, lane: Int)? {
+    ) -> (entry: Entry, place: Int, lane: Int)? {
         guard let (place, lane) = best() else { return nil }
-        guard let operation = ring[place] else { fatalError("unreachable: a ready place is taken") }
-        guard matches(operation, urgency) else { return nil }
-        if promotes { promoteClaimed(operation, at: place) }
+        guard var entry = ring[place] else { fatalError("unreachable: a ready place is taken") }
+        guard matches(entry, at: place, urgency) else { return nil }
+        if promotes { entry = promoteClaimed(entry, at: place) }
         if ring.isReady(place, lane: lane) {
             ring.clearReady(place, lane: lane)
         } else {
@@ -46,13 +46,13 @@ extension QueueState {
         }
         if order.isStrict { order.advance(to: place + 1) }
         readyCount -= 1
-        return (operation, lane)
+        return (entry, place, lane)
     }
 
-    private mutating func takeCancelled() -> Reference? {
+    private mutating func takeCancelled() -> (entry: Entry, place: Int)? {
         guard let place = ring.firstReady(OperationRing.cancelledLane) else { return nil }
         ring.clearReady(place, lane: OperationRing.cancelledLane)
-        return ring[place]
+        return ring[place].map { ($0, place) }
     }
 
     enum Work {
@@ -62,103 +62,128 @@ extension QueueState {
         /// An operation that was not claimed because there were not enough permits. Its observers
         /// must be notified. Retained.
         case refused(Reference)
-        case batch
-        /// Bare blocks, in the batch for them.
-        case bareBlocks
+        /// Entries, in the claim.
+        case claim
     }
 
     /// Claims work for an executor that took the queue's reference.
     mutating func executorRequestedWork(
-        _ batch: Batch, for claimant: QueueExecutor = .workers, offered urgency: Urgency = .usual,
+        _ claim: Claim, for claimant: QueueExecutor = .workers, offered urgency: Urgency = .usual,
         cores: Int
     ) -> Work {
         // The queue was given another executor while the reference was on its way.
         guard executor.isSame(as: claimant) else { return .none }
         offered.remove(urgency)
-        return claim(batch, offered: urgency, cores: cores)
+        return self.claim(claim, offered: urgency, cores: cores)
     }
 
-    mutating func claimCancelled(_ batch: Batch) -> Work? {
+    mutating func claimCancelled(_ claim: Claim) -> Work? {
+        guard ring.readyCount(OperationRing.cancelledLane) > 0 else { return nil }
         while let first = takeCancelled() {
-            guard !claimsIndividually, first._withUnsafeGuaranteedRef({ $0.status.has(.fastPath) })
-            else {
-                if claimSingle(first, takesSlot: false) { return .single(first) }
+            if let operation = first.entry.operation, isSingle(operation) {
+                if claimSingle(operation, takesSlot: false) { return .single(operation) }
                 continue
             }
-            batch.claimed(holdsSlot: false, recallEpoch: recallEpoch) { entries in
-                entries[0] = first
-                var count = 1
-                while unbatchableCount == 0, count < Batch.capacity, let next = takeCancelled() {
-                    entries[count] = next
-                    count += 1
+            claim.claimed(
+                holdsSlot: false, recallEpoch: recallEpoch, lane: OperationRing.cancelledLane
+            ) { filling in
+                filling.append(first.entry, at: first.place)
+                while unbatchableCount == 0, filling.count < Claim.capacity,
+                    let next = takeCancelled()
+                {
+                    filling.append(next.entry, at: next.place)
                 }
-                return (count, lowestLane: 0)
             }
-            batches.append(batch)
-            return .batch
+            register(claim)
+            return .claim
         }
         return nil
     }
 
     /// - Parameter urgency: the urgency of the operations to claim; nil for any.
-    mutating func claimReady(_ batch: Batch, _ urgency: Urgency?, cores: Int) -> Work? {
-        guard !isSuspended, hasFreeSlot else { return nil }
+    mutating func claimReady(_ claim: Claim, _ urgency: Urgency?, cores: Int) -> Work? {
+        guard !isSuspended, hasFreeSlot, readyCount > 0 else { return nil }
+        if claimsByLanes {
+            claimByLanes(claim, cores: cores)
+            return .claim
+        }
         let promotes = hasPromotedPlaces
         var refusals = 0
-        while let (first, firstLane) = takeBest(urgency, promotes: promotes) {
-            let isSingle =
-                claimsIndividually
-                || (unbatchableCount > 0
-                    && first._withUnsafeGuaranteedRef { !$0.status.has(.fastPath) })
-            guard !isSingle else {
-                if !mayClaim(first) {
-                    if order.isStrict { blockRest(first) }
-                    if let refused = retainedIfObserved(first) { return .refused(refused) }
+        while let first = takeBest(urgency, promotes: promotes) {
+            if claimsIndividually || unbatchableCount > 0,
+                let operation = claimsIndividually
+                    ? materialize(first.place) : first.entry.operation,
+                isSingle(operation)
+            {
+                if !mayClaim(operation) {
+                    if order.isStrict { blockRest(operation) }
+                    if let refused = retainedIfObserved(operation) { return .refused(refused) }
                     refusals += 1
                     // The remaining operations are left to the next offer, because other threads
                     // wait for the lock.
                     if refusals == Self.refusalsAtOnce { return nil }
-                } else if claimSingle(first, takesSlot: true) {
-                    return .single(first)
+                } else if claimSingle(operation, takesSlot: true) {
+                    return .single(operation)
                 }
                 continue
             }
-            var lowest = firstLane
-            let size = batchSize(cores: cores)
-            batch.claimed(
-                holdsSlot: true, recallEpoch: recallEpoch, urgency: urgency ?? .usual
-            ) { entries in
-                entries[0] = first
-                var count = 1
-                if claimsInLaneOrder {
-                    for lane in (0...firstLane).reversed()
-                    where count < size && ring.readyCount(lane) > 0 {
-                        let taken = ring.takeReady(
-                            lane, limit: size - count, into: entries + count)
-                        readyCount -= taken
-                        count += taken
-                        lowest = lane
-                    }
-                } else {
-                    while count < size, let (next, lane) = takeBest(urgency, promotes: promotes) {
-                        entries[count] = next
-                        lowest = lane
-                        count += 1
-                    }
+            let size = batchSize(of: readyCount + 1, cores: cores)
+            claim.claimed(
+                holdsSlot: true, recallEpoch: recallEpoch, urgency: urgency ?? .usual,
+                lane: first.lane
+            ) { filling in
+                filling.append(first.entry, at: first.place)
+                while filling.count < size, let next = takeBest(urgency, promotes: promotes) {
+                    filling.append(next.entry, at: next.place)
+                    filling.lowestLane = next.lane
                 }
-                if count > 1 { lowestBatchedLane = min(lowestBatchedLane, lowest) }
-                return (count, lowest)
+                isFilled(&filling)
             }
-            running += 1
-            batches.append(batch)
-            return .batch
+            register(claim)
+            return .claim
         }
         return nil
     }
 
-    /// Whether operations are claimed in the order of the ring's lanes.
-    private var claimsInLaneOrder: Bool {
-        order.isDefault && barriers.isEmpty && rescheduled.isEmpty && !QualityOfServiceUse.isOn
+    /// Whether nothing but the ring's lanes decides what is claimed next, and one claim may take
+    /// several entries.
+    private var claimsByLanes: Bool {
+        order.isDefault && unbatchableCount == 0 && rescheduled.isEmpty && !claimsIndividually
+            && !QualityOfServiceUse.isOn
+    }
+
+    private mutating func claimByLanes(_ claim: Claim, cores: Int) {
+        let size = batchSize(of: readyCount, cores: cores)
+        claim.claimed(holdsSlot: true, recallEpoch: recallEpoch) { filling in
+            for lane in (0..<PriorityLanes.count).reversed()
+            where filling.count < size && ring.readyCount(lane) > 0 {
+                ring.takeReady(lane, limit: size - filling.count) { entries, place, count in
+                    filling.append(entries, at: place, count: count)
+                }
+                filling.lowestLane = lane
+            }
+            readyCount -= filling.count
+            isFilled(&filling)
+        }
+        register(claim)
+    }
+
+    @inline(__always)
+    private mutating func isFilled(_ filling: inout Claim.Filling) {
+        if isInstrumented { materialize(in: &filling) }
+        if filling.count > 1 { lowestClaimedLane = min(lowestClaimedLane, filling.lowestLane) }
+    }
+
+    @inline(__always)
+    private mutating func register(_ claim: Claim) {
+        if claim.holdsSlot { running += 1 }
+        claims.append(claim)
+    }
+
+    /// Whether an operation is claimed by itself.
+    @inline(__always)
+    private func isSingle(_ operation: Reference) -> Bool {
+        claimsIndividually || operation._withUnsafeGuaranteedRef { !$0.status.has(.fastPath) }
     }
 
     private mutating func claimSingle(_ operation: Reference, takesSlot: Bool) -> Bool {
@@ -174,18 +199,17 @@ extension QueueState {
     /// The approximate time that another worker needs to wake up.
     private static let smallNanoseconds: UInt64 = 4_000
 
-    /// Returns the number of operations to claim: one, unless many are ready that take almost no
-    /// time.
+    /// Returns the number of entries to claim: one, unless many are ready that take almost no time.
     @inline(__always)
-    func batchSize(cores: Int) -> Int {
+    func batchSize(of readyCount: Int, cores: Int) -> Int {
         guard unbatchableCount == 0, typicalNanoseconds < Self.smallNanoseconds, mayBatch else {
             return 1
         }
         let time = typicalNanoseconds + 1
         // Work this small is done sooner than it is shared.
         let least = Int(Self.smallNanoseconds / time)
-        let share = (readyCount + 1) / cores
-        // Each operation whose body suspends takes a slot. This batch has not taken its own slot
+        let share = readyCount / cores
+        // Each operation whose body suspends takes a slot. This claim has not taken its own slot
         // yet.
         let most = bodiesSuspend && width >= 0 ? min(32, max(1, width - running)) : 32
         return min(max(share, least, 1), most, Int(16 * Self.smallNanoseconds / time))

@@ -34,15 +34,18 @@ extension QueueState {
     /// Starts to record each operation that arrives or leaves.
     mutating func beginNotifyingEach() {
         guard !notifiesEach else { return }
-        nameBlocks()
+        returnAllRests()
+        materializeRunning()
         notifiesEach = true
-        for batch in batches {
-            for operation in batch.taken
-            where operation._withUnsafeGuaranteedRef({ $0.status.phase == .finished }) {
-                alreadyGone.insert(ObjectIdentifier(operation.takeUnretainedValue()))
+        for claim in claims {
+            claim.forEachTaken { entry in
+                guard let operation = entry.operation?.takeUnretainedValue(),
+                    operation.status.phase == .finished
+                else { return }
+                alreadyGone.insert(ObjectIdentifier(operation))
             }
         }
-        recallBatches()
+        recallClaims()
     }
 
     mutating func endNotifyingEach() {
@@ -53,15 +56,18 @@ extension QueueState {
     /// The operations according to the records. Operations that are about to leave are still
     /// included.
     var countedOperations: [Operation] {
-        var operations: [Operation] = []
-        ring.forEach { _, operation in
-            let operation = operation.takeUnretainedValue()
-            guard !operation.status.has(.barrier),
-                !alreadyGone.contains(ObjectIdentifier(operation))
-            else { return }
-            operations.append(operation)
+        mutating get {
+            materializeAll()
+            var operations: [Operation] = []
+            ring.forEach { _, entry in
+                guard let operation = entry.operation?.takeUnretainedValue(),
+                    !operation.status.has(.barrier),
+                    !alreadyGone.contains(ObjectIdentifier(operation))
+                else { return }
+                operations.append(operation)
+            }
+            return operations
         }
-        return operations
     }
 
     mutating func record(arrivalOf operation: Operation) {

@@ -18,7 +18,6 @@ extension QueueState {
     private var urgency: Urgency {
         mutating get {
             guard decidesUrgency else { return .usual }
-            if hasPromotedBlocks { nameBlocks() }
             var highest = admitted.highestUrgency
             if ring.readyCount(OperationRing.cancelledLane) > 0,
                 let first = urgency(at: ring.firstReady(OperationRing.cancelledLane))
@@ -39,7 +38,13 @@ extension QueueState {
     }
 
     private func urgency(at place: Int?) -> Urgency? {
-        place.flatMap { ring[$0] }.map { urgency(of: $0) }
+        guard let place, let entry = ring[place] else { return nil }
+        return urgency(of: entry, at: place)
+    }
+
+    private func urgency(of entry: Entry, at place: Int) -> Urgency {
+        if let operation = entry.operation { return urgency(of: operation) }
+        return quality(ofBlock: entry, at: place).urgency
     }
 
     func urgency(of operation: Operation) -> Urgency {
@@ -55,7 +60,7 @@ extension QueueState {
         guard QualityOfServiceUse.isOn else { return }
         let state = operation.status
         if state.phase == .queued, !isAmongReady(operation.place, lane: state.lane) {
-            recallBatches()
+            recallClaims()
         }
         guard !admitted.isEmpty else { return }
         admitted.raise(.passUnretained(operation), to: urgency(of: operation))
@@ -66,16 +71,11 @@ extension QueueState {
     /// Claims nothing less urgent, which would take a place that belongs to more urgent work, and
     /// nothing more urgent, for which the worker is too nice. Such work comes with a reference of
     /// its own.
-    mutating func claim(_ batch: Batch, offered urgency: Urgency, cores: Int) -> Work {
+    mutating func claim(_ claim: Claim, offered urgency: Urgency, cores: Int) -> Work {
         // The threads of other executors have no urgency.
         let urgency = decidesUrgency ? urgency : nil
-        if hasPromotedBlocks { nameBlocks() }
-        if bare.pendingCount > 0 {
-            guard urgency ?? .usual == .usual, let blocks = batch.bare else { return .none }
-            return claimBlocks(blocks, cores: cores) ? .bareBlocks : .none
-        }
-        return claimCancelled(batch) ?? claimAdmitted(urgency)
-            ?? claimReady(batch, urgency, cores: cores) ?? .none
+        return claimCancelled(claim) ?? claimAdmitted(urgency)
+            ?? claimReady(claim, urgency, cores: cores) ?? .none
     }
 
     /// Whether an operation that is about to be claimed has this urgency; true if `urgency` is nil.
@@ -83,13 +83,15 @@ extension QueueState {
     /// The method changes nothing. Without `mutating` it would be given a copy of the whole state,
     /// made before the first comparison, on the path of every operation.
     @inline(__always)
-    mutating func matches(_ operation: Reference, _ urgency: Urgency?) -> Bool {
+    mutating func matches(_ entry: Entry, at place: Int, _ urgency: Urgency?) -> Bool {
         guard let urgency else { return true }
-        return comparesUrgency(of: operation, to: urgency)
+        return comparesUrgency(of: entry, at: place, to: urgency)
     }
 
     @inline(never)
-    private mutating func comparesUrgency(of operation: Reference, to other: Urgency) -> Bool {
-        urgency(of: operation) == other
+    private mutating func comparesUrgency(
+        of entry: Entry, at place: Int, to other: Urgency
+    ) -> Bool {
+        urgency(of: entry, at: place) == other
     }
 }

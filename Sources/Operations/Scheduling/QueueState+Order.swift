@@ -20,7 +20,7 @@ extension QueueState {
     /// Whether one claim may take several operations, which then run one after the other, with no
     /// operation between them that would have gone first.
     var mayBatch: Bool {
-        // The monitor thread does not watch a dispatch queue's thread, where the rest of a batch
+        // The monitor thread does not watch a dispatch queue's thread, where the rest of a claim
         // could get stuck.
         if case .dispatch = executor { return false }
         return (order.isDefault || (order.isStrict && width == 1)) && !capacityQueue.isUsed
@@ -50,7 +50,7 @@ extension QueueState {
         } else if state.has(.rescheduled) {
             rescheduled.setReady(place, lane: state.lane, in: order)
             // The operation may go before others of its lane.
-            if rescheduled.hasDeadlines, state.lane >= lowestBatchedLane { recallBatches() }
+            if rescheduled.hasDeadlines, state.lane >= lowestClaimedLane { recallClaims() }
         } else {
             ring.setReady(place, lane: state.lane)
         }
@@ -101,9 +101,9 @@ extension QueueState {
 
     private mutating func bestStrictly(from cursor: Int) -> (place: Int, lane: Int)? {
         var place = max(cursor, ring.head)
-        while place < ring.tail, ring[place].map({ isPast($0) }) ?? true { place += 1 }
+        while place < ring.tail, ring[place]?.operation.map({ isPast($0) }) ?? true { place += 1 }
         order.advance(to: place)
-        guard let state = ring[place]?._withUnsafeGuaranteedRef({ $0.status }),
+        guard let state = ring[place]?.operation?._withUnsafeGuaranteedRef({ $0.status }),
             state.phase == .queued, isAmongReady(place, lane: state.lane),
             isEligible(place, limit: barrierPlace)
         else { return nil }
@@ -124,10 +124,8 @@ extension QueueState {
         case .queued:
             if leavesAtOnce || state.has(.claimedAlone) { return true }
             if isAmongReady(place, lane: state.lane) { return false }
-            // Unless a batch has taken the operation, it is on its way to the ready list.
-            return batches.contains { batch in
-                batch.taken.contains { $0.toOpaque() == operation.toOpaque() }
-            }
+            // Unless a claim has taken the operation, it is on its way to the ready list.
+            return claims.contains { $0.hasTaken(operation.toOpaque()) }
         }
     }
 
@@ -138,7 +136,7 @@ extension QueueState {
     func firstStrictly(before place: Int) -> Operation? {
         guard order.isStrict, place > ring.head else { return nil }
         for earlier in ring.head..<place {
-            if let operation = ring[earlier], !isPast(operation) {
+            if let operation = ring[earlier]?.operation, !isPast(operation) {
                 return operation.takeUnretainedValue()
             }
         }
@@ -152,11 +150,12 @@ extension QueueState {
     /// - Complexity: O(n log n).
     mutating func arrange(order setting: OperationQueueOrder, ageingSpan span: Int64?) {
         guard setting != order.setting || span != order.ageingSpan else { return }
-        nameBlocks()
-        returnAllRests()
+        materializeAll()
         var ready: [(place: Int, since: Int64?)] = []
         for place in ring.head..<ring.tail {
-            guard let state = ring[place]?._withUnsafeGuaranteedRef({ $0.status }) else { continue }
+            guard let state = ring[place]?.operation?._withUnsafeGuaranteedRef({ $0.status }) else {
+                continue
+            }
             let since = rescheduled.readySince(place)
             if removeReady(place, state: state) { ready.append((place, since)) }
             // Without ageing, the operation goes by its place.
@@ -164,16 +163,16 @@ extension QueueState {
         }
         order = ReadyOrder(setting, ageingSpan: span, cursor: ring.head)
         for (place, since) in ready {
-            ring[place]?._withUnsafeGuaranteedRef {
+            ring[place]?.operation?._withUnsafeGuaranteedRef {
                 insertReady($0, place: place, readySince: since)
             }
         }
-        recallBatches()
+        recallClaims()
     }
 
     /// Takes back the operations that workers have claimed and not begun.
     mutating func returnAllRests() {
-        for batch in batches { returnRest(of: batch) }
+        for claim in claims { returnRest(of: claim) }
     }
 
     /// Gives an unfinished operation of the queue a deadline.
@@ -188,8 +187,8 @@ extension QueueState {
         if wasReady {
             insertReady(operation, place: place, readySince: since)
         } else if state.phase == .queued {
-            // A batch may hold the operation.
-            recallBatches()
+            // A claim may hold the operation.
+            recallClaims()
         }
     }
 }

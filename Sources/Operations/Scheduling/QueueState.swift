@@ -1,8 +1,6 @@
 import Synchronization
 
-// The containers of a queue carry references to operations, and never look into them.
-typealias OperationRing = Ring<Unmanaged<Operation>>
-typealias Batch = ClaimedBatch<Unmanaged<Operation>>
+typealias OperationRing = Ring<Entry>
 typealias AdmittedOperations = AdmittedReferences<Operation>
 
 /// The operations of a queue, and the choice of the operation to start next.
@@ -13,36 +11,40 @@ typealias AdmittedOperations = AdmittedReferences<Operation>
 struct QueueState: ~Copyable {
     typealias Reference = Unmanaged<Operation>
 
+    /// The entries that have not left. The entry of a claimed block keeps its bits here, but only
+    /// the claim may use them.
     var ring = OperationRing()
-    /// Blocks without operations. While there are unfinished ones, the ring is empty.
-    var bare = BareBlocks()
+    /// The queue itself; nil only in tests of this value.
+    var queue: Unmanaged<OperationQueue>?
     var rescheduled = RescheduledOperations()
     /// The barriers that have not finished, in their order.
     var barriers = TicketList<Reference>()
     /// The number of barriers that were ever added.
     var barriersAdded = 0
-    /// The batches of workers. They hold claimed operations.
-    var batches: [Batch] = []
+    /// The claims of workers.
+    var claims: [Claim] = []
     private(set) var waiters = TicketList<Waiter>()
-    /// The number of operations in the ready lists of the priorities, and of pending bare blocks.
+    /// The number of entries in the ready lists of the priorities.
     var readyCount = 0
-    /// The slots of the width that are taken, by batches and by single operations.
+    /// The slots of the width that are taken, by claims and by single operations.
     var running = 0
-    /// The number of operations that are not on the fast path. While there are any, no batch holds
+    /// The number of operations that are not on the fast path. While there are any, no claim holds
     /// more than one operation.
     var unbatchableCount = 0
     /// The order of ready operations; changed by ``arrange(order:ageingSpan:)``.
-    var order = ReadyOrder.priority
+    var order = ReadyOrder.priority { didSet { decideAboutBlocks() } }
+    /// Whether a block that is added now may stay without an operation.
+    var takesBlocks = true
     var capacityQueue = CapacityQueue()
     /// The urgencies of the references to this queue that its executor holds.
     var offered = OfferedUrgencies()
-    /// The lowest lane from which a batch may hold operations that have not begun.
-    var lowestBatchedLane = PriorityLanes.count
-    /// The typical duration of an operation of this queue, learned from the last batches.
+    /// The lowest lane from which a claim may hold operations that have not begun.
+    var lowestClaimedLane = PriorityLanes.count
+    /// The typical duration of an operation of this queue, learned from the last claims.
     var typicalNanoseconds = Self.unknownNanoseconds
-    /// Whether bodies of the last batch were suspended. Each suspended body takes a slot.
+    /// Whether bodies of the last claim were suspended. Each suspended body takes a slot.
     var bodiesSuspend = false
-    /// A number that rises whenever batches must return the operations that have not begun.
+    /// A number that rises whenever claims must return the operations that have not begun.
     private(set) var recallEpoch: UInt32 = 0
     /// The operations that only an override of `isReady` holds back, retained; see
     /// `recordHesitation`.
@@ -52,22 +54,30 @@ struct QueueState: ~Copyable {
     /// The number of times that the queue has become empty.
     private(set) var idleCount: UInt64 = 0
 
+    /// The number of blocks that were dropped and that no worker has released yet. They no longer
+    /// count.
+    var droppedCount = 0
     /// The recorder of changes; set when the queue is first observed.
     var recorder: (any QueueRecorder)?
+    /// Whether the queue has work to do around each operation; see `Instrumentation`. While this is
+    /// set, each block gets its operation when it is claimed, at the latest.
+    var isInstrumented = false { didSet { decideAboutBlocks() } }
+    /// The mark of operations for blocks that were added before the queue was observed; 0 for none.
+    var markOfBlocks: UInt64 = 0
     /// Whether observers must be notified of each operation that arrives or leaves. While this is
-    /// set there are no batches, so that each change is reported when it happens.
-    var notifiesEach = false
+    /// set, each operation leaves by itself, so that each change is reported when it happens.
+    var notifiesEach = false { didSet { decideAboutBlocks() } }
     /// The operations that were claimed when they were given their permits, retained for the
     /// workers; see `grant`.
     var admitted = AdmittedOperations()
     /// Whether changes were recorded that observers must be notified of after the lock is released.
     var hasChanges = false
-    /// The operations of batches that had finished when `notifiesEach` was set.
+    /// The operations of claims that had finished when `notifiesEach` was set.
     var alreadyGone: Set<ObjectIdentifier> = []
 
     private(set) var isSuspended = false
     private(set) var width: Int
-    private(set) var executor: QueueExecutor
+    private(set) var executor: QueueExecutor { didSet { decideAboutBlocks() } }
 
     init(
         executor: QueueExecutor = .workers,
@@ -75,6 +85,7 @@ struct QueueState: ~Copyable {
     ) {
         self.executor = executor
         self.width = width
+        decideAboutBlocks()
     }
 
     /// Whether operations are claimed one by one: for observers of each, or for a driver.
@@ -92,7 +103,7 @@ struct QueueState: ~Copyable {
     }
 
     /// The rank of the queue's quality of service.
-    var qualityRank = 0
+    var qualityRank = 0 { didSet { decideAboutBlocks() } }
     var qualityMarks = QualityMarks()
     /// Returns the time in nanoseconds, in place of the monotonic clock.
     var clock: (@Sendable () -> Int64)? { didSet { latestTime = 0 } }
@@ -104,7 +115,7 @@ struct QueueState: ~Copyable {
 
     // MARK: Queries
 
-    var isEmpty: Bool { ring.count == 0 && bare.count == 0 }
+    var isEmpty: Bool { ring.count == 0 }
 
     /// The place that the next operation will get.
     var end: Int { ring.tail }
@@ -127,27 +138,22 @@ struct QueueState: ~Copyable {
         }
     }
 
-    /// The number of operations that have finished and whose batch is not retired yet.
-    private var finishedInBatches: Int {
-        batches.lazy.flatMap(\.taken).count { operation in
-            operation._withUnsafeGuaranteedRef { $0.status.phase == .finished }
-        }
-    }
+    /// The number of entries that have ended and whose claim is not retired yet.
+    private var endedInClaims: Int { claims.reduce(0) { $0 + $1.endedCount } }
 
-    /// Whether every operation in the queue has finished and leaves when its batch is retired.
-    var hasOnlyFinished: Bool { ring.count == finishedInBatches && bare.unfinishedCount == 0 }
+    /// Whether every entry in the queue has ended and leaves when its claim is retired.
+    var hasOnlyFinished: Bool { ring.count == endedInClaims + droppedCount }
 
-    /// The number of unfinished operations, not counting barriers.
-    var operationCount: Int {
-        ring.count - barriers.count - finishedInBatches + bare.unfinishedCount
-    }
+    /// The number of unfinished operations and blocks, not counting barriers.
+    var operationCount: Int { ring.count - barriers.count - endedInClaims - droppedCount }
 
-    /// The unfinished operations in the order in which they were added.
+    /// The unfinished operations in the order in which they were added. Blocks are left out: the
+    /// caller makes operations for them first (`materializeAll`).
     func operations(includingBarriers: Bool = false) -> [Operation] {
         var operations: [Operation] = []
         operations.reserveCapacity(ring.count)
-        ring.forEach { _, operation in
-            let operation = operation.takeUnretainedValue()
+        ring.forEach { _, entry in
+            guard let operation = entry.operation?.takeUnretainedValue() else { return }
             let state = operation.status
             guard state.phase != .finished, includingBarriers || !state.has(.barrier) else {
                 return
@@ -163,7 +169,7 @@ struct QueueState: ~Copyable {
         var operations: [Operation] = []
         let places = ring.head..<min(ring.tail, ring.head + limit)
         for place in places {
-            guard let reference = ring[place] else { continue }
+            guard let reference = ring[place]?.operation else { continue }
             let isWaiting = reference._withUnsafeGuaranteedRef { operation in
                 let state = operation.status
                 return state.unfinishedDependencies > 0 && state.phase != .finished
@@ -185,7 +191,6 @@ struct QueueState: ~Copyable {
         _ operation: Operation, to queue: OperationQueue, reserved: Bool = false,
         isRetained: Bool = false
     ) -> LifecycleState? {
-        if bare.count > 0 { nameBlocks() }
         let rank = ignoresQuality ? 0 : qualityRank
         guard
             let state = operation.exchange({
@@ -195,7 +200,7 @@ struct QueueState: ~Copyable {
         if !ring.hasSpace(for: 1) { makeSpace(for: 1) }
         let reference = Unmanaged.passUnretained(operation)
         if !isRetained { _ = reference.retain() }
-        let place = ring.append(reference)
+        let place = ring.append(.operation(reference))
         operation.sequence.store(place, ordering: .relaxed)
         // From here on other threads can reach the queue from the operation.
         operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
@@ -205,7 +210,7 @@ struct QueueState: ~Copyable {
             if state.has(.barrier) {
                 unsafeDowncast(operation, to: Barrier.self).ticket = barriers.append(reference)
                 barriersAdded += 1
-                recallBatches()
+                recallClaims()
             }
         }
         if state.has(.rescheduled) { takeOver(operation, at: place) }
@@ -218,13 +223,17 @@ struct QueueState: ~Copyable {
     mutating func makeSpace(for additions: Int) {
         guard !ring.hasSpace(for: additions) else { return }
         var places: [(old: Int, new: Int)] = []
-        ring.growOrCompact(for: additions) { operation, old, new in
-            operation._withUnsafeGuaranteedRef { $0.sequence.store(new, ordering: .relaxed) }
+        ring.growOrCompact(for: additions) { entry, old, new in
+            if let operation = entry.operation {
+                operation._withUnsafeGuaranteedRef { $0.sequence.store(new, ordering: .relaxed) }
+            }
             places.append((old, new))
         }
         guard !places.isEmpty else { return }
         qualityMarks.renumber(places, tail: ring.tail)
-        renumber(Renumbering(places: places, tail: ring.tail))
+        let renumbering = Renumbering(places: places, tail: ring.tail)
+        for claim in claims { claim.renumber { renumbering($0) } }
+        renumber(renumbering)
     }
 
     // MARK: Ready lists
@@ -258,11 +267,11 @@ struct QueueState: ~Copyable {
             ring.setReady(place, lane: state.lane)
         }
         readyCount += 1
-        if state.lane > lowestBatchedLane, !order.isStrict { recallBatches() }
+        if state.lane > lowestClaimedLane, !order.isStrict { recallClaims() }
     }
 
     /// Removes an operation from its ready list. Returns false if it was in none, because a thread
-    /// or a batch holds it.
+    /// or a claim holds it.
     mutating func removeReady(_ place: Int, state: LifecycleState) -> Bool {
         if ring.isReady(place, lane: state.lane) {
             ring.clearReady(place, lane: state.lane)
@@ -291,8 +300,8 @@ struct QueueState: ~Copyable {
         if wasReady {
             insertReady(operation)
         } else if operation.status.phase == .queued {
-            // A batch may hold the operation in the turn that it had by its old priority.
-            recallBatches()
+            // A claim may hold the operation in the turn that it had by its old priority.
+            recallClaims()
         }
     }
 
@@ -308,8 +317,8 @@ struct QueueState: ~Copyable {
         var leavesReady = false
     }
 
-    /// Returns what must be done after `count` operations have left. A batch whose operations were
-    /// all reclaimed leaves with none. Such a batch must not be mistaken for the one that emptied
+    /// Returns what must be done after `count` operations have left. A claim whose operations were
+    /// all reclaimed leaves with none. Such a claim must not be mistaken for the one that emptied
     /// the queue.
     mutating func departure(leaving count: Int, usesFastPath: Bool = true) -> Departure {
         var departure = Departure()
@@ -317,7 +326,6 @@ struct QueueState: ~Copyable {
         if isEmpty, count > 0 {
             departure.isEmpty = true
             ring.shrink()
-            bare.shrink()
             idleCount += 1
             departure.waiters = waiters.takeAll()
         }
@@ -326,35 +334,43 @@ struct QueueState: ~Copyable {
         return departure
     }
 
-    /// Retires a batch that the worker has run to its end. The operations that the batch ran leave
+    /// Retires a claim that the worker has run to its end. The operations that the claim ran leave
     /// the queue.
     ///
-    /// - Parameter keepsSlot: whether the batch keeps its slot if another operation is ready.
-    mutating func retire(_ batch: Batch, nanoseconds: UInt64, keepsSlot: Bool = false) -> Departure
-    {
-        let taken = batch.taken
-        for operation in taken {
-            operation._withUnsafeGuaranteedRef { operation in
-                remove(operation)
-            }
+    /// - Parameter keepsSlot: whether the claim keeps its slot if another operation is ready.
+    ///
+    /// - Returns: nil if the block that the worker ran last was given an operation, which the
+    ///   worker must end first.
+    mutating func retire(
+        _ claim: Claim, nanoseconds: UInt64, keepsSlot: Bool = false
+    ) -> Departure? {
+        if claim.isNamed { return nil }
+        var leaving = 0
+        if claim.isCancelled || notifiesEach || !rescheduled.isEmpty {
+            claim.forEachTaken { leaves($0, from: claim) }
         }
-        if !batch.hasMisleadingTime {
-            learn(batch.begunCount, nanoseconds: nanoseconds, suspends: batch.hasSuspended)
+        claim.forEachTakenPlace { place, count in
+            ring.vacate(place, count: count)
+            leaving += count
         }
-        unregister(batch)
-        insertSuccessors(of: batch)
-        if !keepsSlot || readyCount == 0, batch.handOverSlot() { running -= 1 }
-        return departure(leaving: taken.count)
+        ring.advanceHead()
+        if !claim.hasMisleadingTime {
+            learn(claim.begunCount, nanoseconds: nanoseconds, suspends: claim.hasSuspended)
+        }
+        unregister(claim)
+        insertSuccessors(of: claim)
+        if !keepsSlot || readyCount == 0, claim.handOverSlot() { running -= 1 }
+        return departure(leaving: leaving)
     }
 
-    /// Claims the next work for a worker whose batch was retired, unless the worker must look for
+    /// Claims the next work for a worker whose claim was retired, unless the worker must look for
     /// other work.
     ///
     /// - Parameter pending: the number of references to queues, and of blocks, that wait for a
     ///   worker.
     @inline(__always)
     mutating func claimNext(
-        _ next: Batch, offered urgency: Urgency, cores: Int, pending: Int
+        _ next: Claim, offered urgency: Urgency, cores: Int, pending: Int
     ) -> Work {
         // If the queue was given another executor before this, operations added since are for that
         // executor.
@@ -364,23 +380,29 @@ struct QueueState: ~Copyable {
         return claim(next, offered: urgency, cores: cores)
     }
 
-    /// Returns the slot of a batch that was retired and has kept it.
-    mutating func returnSlot(of batch: Batch) { if batch.handOverSlot() { running -= 1 } }
+    /// Returns the slot of a claim that was retired and has kept it.
+    mutating func returnSlot(of claim: Claim) { if claim.handOverSlot() { running -= 1 } }
 
-    private mutating func unregister(_ batch: Batch) {
-        if let index = batches.firstIndex(where: { $0 === batch }) {
-            batches.swapAt(index, batches.count - 1)
-            batches.removeLast()
+    private mutating func unregister(_ claim: Claim) {
+        if let index = claims.firstIndex(where: { $0 === claim }) {
+            claims.swapAt(index, claims.count - 1)
+            claims.removeLast()
         }
-        if batches.isEmpty { lowestBatchedLane = PriorityLanes.count }
+        if claims.isEmpty { lowestClaimedLane = PriorityLanes.count }
     }
 
-    @inline(__always)
-    private mutating func remove(_ operation: Operation) {
-        let place = operation.place
+    /// Records that an entry leaves. The caller then removes it from the ring.
+    private mutating func leaves(_ entry: Entry, from claim: Claim) {
+        if let operation = entry.operation {
+            operation._withUnsafeGuaranteedRef { leaves($0) }
+        } else if claim.isCancelled {
+            droppedCount -= 1
+        }
+    }
+
+    private mutating func leaves(_ operation: Operation) {
         if notifiesEach { record(departureOf: operation) }
-        if !rescheduled.isEmpty { rescheduled.forget(place) }
-        ring.remove(place)
+        if !rescheduled.isEmpty { rescheduled.forget(operation.place) }
     }
 
     /// Removes a single operation that has finished, in whatever way it finished.
@@ -389,7 +411,8 @@ struct QueueState: ~Copyable {
         if !removeReady(place, state: state) {
             ring.clearReady(place, lane: OperationRing.cancelledLane)
         }
-        remove(operation)
+        leaves(operation)
+        ring.remove(place)
         operation.sequence.store(OperationRing.nowhere, ordering: .releasing)
         if releasesSlot { running -= 1 }
         if !state.has(.fastPath) { unbatchableCount -= 1 }
@@ -401,44 +424,56 @@ struct QueueState: ~Copyable {
 
     /// Takes back the operation that the worker took last, because it has a dependency again, and
     /// the rest as well.
-    mutating func putBackLast(_ batch: Batch) {
-        returnRest(of: batch)
-        batch.dropLast()._withUnsafeGuaranteedRef { reinsertReady($0) }
+    mutating func putBackLast(_ claim: Claim) {
+        returnRest(of: claim)
+        claim.dropLast()._withUnsafeGuaranteedRef { reinsertReady($0) }
     }
 
     /// Detaches the operation that the worker took last and is about to finish, if observers must
     /// be notified of each operation that leaves. The operation then leaves by itself and not with
-    /// the batch, and is retained for the worker.
-    mutating func detachLast(from batch: Batch) -> Reference? {
-        guard notifiesEach else { return nil }
-        returnRest(of: batch)
-        let operation = batch.dropLast().retain()
+    /// the claim, and is retained for the worker.
+    mutating func detachLastIfObserved(from claim: Claim) -> Reference? {
+        notifiesEach ? detachLast(from: claim) : nil
+    }
+
+    mutating func detachLast(from claim: Claim) -> Reference {
+        returnRest(of: claim)
+        let operation = claim.dropLast().retain()
         operation._withUnsafeGuaranteedRef { _ = $0.exchange { $0.detachedFromBatch() } }
         return operation
     }
 
-    /// Takes back the operations that the worker has not begun, and removes the finished ones.
-    /// After it has released the lock, the caller releases the finished ones and wakes the admitted
-    /// waiters.
-    mutating func reclaimRest(of batch: Batch) -> (finished: [Reference], admitted: [Waiter]) {
-        guard batches.contains(where: { $0 === batch }) else { return ([], []) }
-        returnRest(of: batch)
-        let finished = batch.removeFinished()
-        for operation in finished { operation._withUnsafeGuaranteedRef { remove($0) } }
-        return (finished, capacityQueue.isWaitedFor ? admittedWaiters() : [])
+    /// Takes back the entries that the worker has not begun, and removes the ended ones. After it
+    /// has released the lock, the caller releases the ended ones and wakes the admitted waiters.
+    mutating func reclaimRest(of claim: Claim) -> (ended: [Entry], admitted: [Waiter]) {
+        // The monitor thread may come with the queue of an earlier claim.
+        guard claims.contains(where: { $0 === claim }) else { return ([], []) }
+        returnRest(of: claim)
+        var ended: [Entry] = []
+        claim.removeEnded { entry, place in
+            leaves(entry, from: claim)
+            ring.vacate(place, count: 1)
+            ended.append(entry)
+        }
+        ring.advanceHead()
+        return (ended, capacityQueue.isWaitedFor ? admittedWaiters() : [])
     }
 
-    mutating func returnRest(of batch: Batch) {
-        var rest: [Reference] = []
-        batch.reclaimRest { rest.append($0) }
-        for operation in rest { operation._withUnsafeGuaranteedRef { reinsertReady($0) } }
-        insertSuccessors(of: batch)
+    mutating func returnRest(of claim: Claim) {
+        claim.reclaimRest { entry, place in
+            if let operation = entry.operation {
+                operation._withUnsafeGuaranteedRef { reinsertReady($0) }
+            } else {
+                putBack(at: place, from: claim)
+            }
+        }
+        insertSuccessors(of: claim)
     }
 
-    /// Puts the operations that became ready during the batch into their ready lists.
+    /// Puts the operations that became ready during the claim into their ready lists.
     @inline(__always)
-    private mutating func insertSuccessors(of batch: Batch) {
-        batch.takeSuccessors { $0._withUnsafeGuaranteedRef { insertReady($0) } }
+    private mutating func insertSuccessors(of claim: Claim) {
+        claim.takeSuccessors { $0._withUnsafeGuaranteedRef { insertReady($0) } }
     }
 
     /// Puts an operation that was claimed and has not begun back into its ready list. If the
@@ -473,16 +508,16 @@ struct QueueState: ~Copyable {
             recorder?.record(.width(width))
         }
         hasChanges = recorder != nil
-        recallBatches()
+        recallClaims()
     }
 
     /// Changes the executor; returns false while there are operations.
     mutating func executorChanged(to executor: QueueExecutor) -> Bool {
         guard barriers.isEmpty, hasOnlyFinished else { return false }
         self.executor = executor
-        // A thread that comes with an older reference, or with a batch, claims nothing more.
+        // A thread that comes with an older reference, or with a claim, claims nothing more.
         offered = OfferedUrgencies()
-        recallBatches()
+        recallClaims()
         return true
     }
 
@@ -493,10 +528,10 @@ struct QueueState: ~Copyable {
             || capacityQueue.isUsed
     }
 
-    /// Recalls the operations in batches that have not begun, because the order must be considered
+    /// Recalls the operations in claims that have not begun, because the order must be considered
     /// anew.
-    mutating func recallBatches() {
-        if !batches.isEmpty || !bare.batches.isEmpty { recallEpoch &+= 1 }
+    mutating func recallClaims() {
+        if !claims.isEmpty { recallEpoch &+= 1 }
     }
 
     /// Whether a thread waits at `latch` for the queue to become empty, and the queue has not been

@@ -119,7 +119,7 @@ extension OperationQueue {
 
     // MARK: Running
 
-    /// Records that the body is about to begin on this thread, outside of a batch.
+    /// Records that the body is about to begin on this thread, outside of a claim.
     @inline(never)
     func recordStart(of operation: Operation) {
         let state = operation.status
@@ -194,19 +194,19 @@ extension OperationQueue {
     /// Runs the body of an operation of a batch, and records its start and its end.
     @inline(never)
     func record(
-        _ operation: Operation, _ state: LifecycleState, _ batch: Batch,
+        _ operation: Operation, _ state: LifecycleState, _ claim: Claim,
         _ instrumentation: Instrumentation, running body: () -> Void
     ) {
         ThreadContext.withCurrent { thread in
             var attempt = OperationTimes(state, operation.lastMark)
             attempt.isInBatch = true
             // Reuse the end of the previous operation: reading the clock is most of the cost here.
-            attempt.start = batch.lastEnd > 0 ? batch.lastEnd : recordTime()
+            attempt.start = claim.lastEnd > 0 ? claim.lastEnd : recordTime()
             operation.mark(PhaseTimestamp(.started, attempt.start))
             notify(instrumentation) { $0.started(operation, attempt, on: thread) }
             body()
             attempt.end = recordTime()
-            batch.lastEnd = attempt.end
+            claim.lastEnd = attempt.end
             operation.mark(PhaseTimestamp(bits: 0))
             let outcome = operation.outcome(operation.status)
             // An observer that began meanwhile has not received the start.

@@ -159,8 +159,9 @@ extension OperationQueue {
         begin(.observed(by: kind))
         let now = recordTime()
         event { state in
-            state.ring.forEach { _, operation in
-                operation._withUnsafeGuaranteedRef { operation in
+            state.markOfBlocks = PhaseTimestamp(.ready, now).bits
+            state.ring.forEach { _, entry in
+                entry.operation?._withUnsafeGuaranteedRef { operation in
                     switch operation.status.phase {
                     case .waiting, .checkingReadiness:
                         operation.markIfUnmarked(PhaseTimestamp(.added, now))
@@ -184,10 +185,17 @@ extension OperationQueue {
 
     /// The operations that have not left the queue, with barriers, and with those that have
     /// finished and are about to leave: their ends may not have been recorded yet.
+    ///
+    /// Blocks are left out: as long as nobody has asked for their operations, nothing was recorded
+    /// of them.
     package final var operationsNotLeft: [Operation] {
         snapshot { state in
             var operations: [Operation] = []
-            state.ring.forEach { operations.append($1.takeUnretainedValue()) }
+            state.ring.forEach { _, entry in
+                if let operation = entry.operation?.takeUnretainedValue() {
+                    operations.append(operation)
+                }
+            }
             return operations
         }
     }

@@ -66,7 +66,7 @@ extension ThreadContext {
     /// Runs code that blocks the thread. Observers are notified of the wait if the thread is inside
     /// of an operation.
     func recordWait(_ wait: () -> Void) {
-        guard let queue = Self.currentQueue, queue.isObserved, let operation = namedOperation
+        guard let queue = Self.currentQueue, queue.isObserved, let operation = materializedOperation
         else { return wait() }
         let identity = UInt(bitPattern: operation.toOpaque())
         queue.recordWait(inside: identity, on: self, running: wait)

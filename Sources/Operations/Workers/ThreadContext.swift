@@ -26,11 +26,11 @@ package final class ThreadContext: @unchecked Sendable {
     /// The frames around the current one. A wait, or the work of a main queue, may run other
     /// operations inside an operation.
     var outer: [Frame] = []
-    /// The batch of bare blocks that the thread runs. No operation was made for the current block,
-    /// or another thread made one.
-    var bareBatch: UnsafeMutableRawPointer?
-    /// The rank of the quality of service of the bare blocks that the thread runs.
-    var bareRank = 0
+    /// The claim of which the thread runs a block. No operation was made for the block, or another
+    /// thread made one.
+    var blockClaim: UnsafeMutableRawPointer?
+    /// The rank of the quality of service of the block that the thread runs.
+    var blockRank = 0
     /// The worker of this thread, while the pool counts that worker as active.
     ///
     /// Not checked for overlapping accesses: each access is brief and calls nothing.

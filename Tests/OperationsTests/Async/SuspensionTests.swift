@@ -28,7 +28,7 @@ struct SuspensionTests {
     private final class Claimed {
         private var state: QueueState
         private let queue = OperationQueue()
-        let batch = Batch()
+        let batch = Claim()
         let operations: [Operation]
 
         init(count: Int, width: Int) {
@@ -46,14 +46,14 @@ struct SuspensionTests {
         var typicalNanoseconds: UInt64 { state.typicalNanoseconds }
         var isEmpty: Bool { state.isEmpty }
 
-        func claim(_ batch: Batch) { _ = state.executorRequestedWork(batch, cores: 1) }
+        func claim(_ batch: Claim) { _ = state.executorRequestedWork(batch, cores: 1) }
 
         func startNext() {
             guard let next = batch.takeNext() else {
                 Issue.record("the batch is empty")
                 return
             }
-            next._withUnsafeGuaranteedRef { operation in
+            next.operation?._withUnsafeGuaranteedRef { operation in
                 #expect(operation.exchange { $0.begunOnFastPath() } != nil)
             }
         }
@@ -114,7 +114,12 @@ struct SuspensionTests {
             }
             if index < suspends.count - 1 { claimed.startNext() }
         }
-        let left = Set(claimed.batch.taken.map { ObjectIdentifier($0.takeUnretainedValue()) })
+        var left = Set<ObjectIdentifier>()
+        claimed.batch.forEachTaken { entry in
+            if let operation = entry.operation?.takeUnretainedValue() {
+                left.insert(ObjectIdentifier(operation))
+            }
+        }
         let ended = zip(claimed.operations, suspends).filter { !$0.1 }.map(\.0)
         #expect(left == Set(ended.map { ObjectIdentifier($0) }))
         claimed.retire(nanoseconds: 4_000_000)
@@ -132,7 +137,7 @@ struct SuspensionTests {
         claimed.returnRest()
         claimed.retire(nanoseconds: 1)
         #expect(claimed.running == 1)
-        let next = Batch()
+        let next = Claim()
         claimed.claim(next)
         var count = 0
         while next.takeNext() != nil { count += 1 }

@@ -10,12 +10,12 @@ import Testing
 struct EndTests {
     /// The ways in which a queue gets work.
     enum Body: CaseIterable, Sendable {
-        case bareBlock, blockOperation, function, asyncFunction, suspendingFunction, withTrait
+        case block, blockOperation, function, asyncFunction, suspendingFunction, withTrait
         case keptFunction, retried, method
 
         func add(to queue: OperationQueue, _ work: @escaping @Sendable () -> Void) {
             switch self {
-            case .bareBlock: queue.addOperation(work)
+            case .block: queue.addOperation(work)
             case .blockOperation: queue.addOperation(BlockOperation(block: work))
             case .function: queue.add { work() }
             case .asyncFunction: queue.add { () async in work() }

@@ -300,7 +300,7 @@ struct UrgencyTests {
         last.qualityOfService = .background
         for operation in [first, last] { _ = state.add(operation, to: queue) }
         #expect(state.offer() == .usual)
-        guard case .batch = state.executorRequestedWork(Batch(), offered: .usual, cores: 1) else {
+        guard case .claim = state.executorRequestedWork(Claim(), offered: .usual, cores: 1) else {
             Issue.record("the first was not claimed")
             return
         }
@@ -393,8 +393,8 @@ struct UrgencyTests {
 extension QueueState {
     /// Claims a batch with such a reference and returns its size.
     fileprivate mutating func claimedCount(offered urgency: Urgency) -> Int {
-        let batch = Batch()
-        guard case .batch = executorRequestedWork(batch, offered: urgency, cores: 1) else {
+        let batch = Claim()
+        guard case .claim = executorRequestedWork(batch, offered: urgency, cores: 1) else {
             return 0
         }
         var count = 0

@@ -9,7 +9,7 @@ import Testing
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct BatchSuccessorTests {
     @Test func eachKeptSuccessorIsTakenOnce() async {
-        let batch = Batch()
+        let batch = Claim()
         let operation = Operation()
         let successor = Unmanaged.passUnretained(operation)
         let (taken, refused) = (Tally(), Tally())
@@ -31,7 +31,7 @@ struct BatchSuccessorTests {
     private struct Kept: ~Copyable {
         var state = QueueState()
         let queue = OperationQueue()
-        let batch = Batch()
+        let batch = Claim()
         let first = BlockOperation {}
         let successor = BlockOperation {}
 
@@ -39,7 +39,7 @@ struct BatchSuccessorTests {
             state.changed(.width(width))
             successor.addDependency(first)
             for operation in [first, successor] { _ = state.add(operation, to: queue) }
-            guard case .batch = state.executorRequestedWork(batch, cores: 1),
+            guard case .claim = state.executorRequestedWork(batch, cores: 1),
                 batch.takeNext() != nil
             else {
                 Issue.record("nothing was claimed")
@@ -55,7 +55,7 @@ struct BatchSuccessorTests {
 
         /// Ends the claimed successor, and releases the references that the ring held.
         mutating func end() {
-            #expect(batch.takeNext()?.toOpaque() == successor.opaque)
+            #expect(batch.takeNext()?.isOperation(at: successor.opaque) == true)
             _ = successor.exchange { $0.finished() }
             _ = state.retire(batch, nanoseconds: 1)
             #expect(state.running == 0)
@@ -72,7 +72,7 @@ struct BatchSuccessorTests {
         }
         _ = kept.state.retire(kept.batch, nanoseconds: 1)
         #expect(kept.state.readyCount == 1 && kept.state.running == 0 && kept.batch.canContinue)
-        guard case .batch = kept.state.executorRequestedWork(kept.batch, cores: 1) else {
+        guard case .claim = kept.state.executorRequestedWork(kept.batch, cores: 1) else {
             Issue.record("the successor was not claimed")
             return
         }
@@ -91,7 +91,7 @@ struct BatchSuccessorTests {
         #expect(kept.state.running == 0)
         let work = kept.state.claimNext(
             kept.batch, offered: .usual, cores: 1, pending: isOffered ? 1 : 0)
-        guard case .batch = work else {
+        guard case .claim = work else {
             Issue.record("the successor was not claimed")
             return
         }

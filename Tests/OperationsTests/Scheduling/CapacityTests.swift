@@ -140,7 +140,7 @@ struct CapacityTests {
             }
             queue.isSuspended = false
             #expect(await began.arrives())
-            let isOneBatch = queue.snapshot { $0.batches.first?.taken.count == 2 }
+            let isOneBatch = queue.snapshot { $0.claims.first?.takenCount == 2 }
             try await queue.waitForCapacity(below: 2)
             proceed.send()
             await queue.drain()

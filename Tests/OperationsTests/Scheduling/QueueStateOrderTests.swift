@@ -199,8 +199,8 @@ private final class DrivenQueue {
     }
 
     private func claimAndReturn() {
-        let batch = Batch()
-        guard case .batch = state.executorRequestedWork(batch, cores: 1) else {
+        let batch = Claim()
+        guard case .claim = state.executorRequestedWork(batch, cores: 1) else {
             Issue.record("nothing was claimed")
             return
         }
@@ -210,18 +210,18 @@ private final class DrivenQueue {
 
     /// Claims the next operation and ends it. Returns false if there is none.
     func run() -> Bool {
-        let batch = Batch()
+        let batch = Claim()
         let reference: Unmanaged<Operation>
         switch state.executorRequestedWork(batch, cores: 1) {
-        case .none, .refused, .bareBlocks: return false
+        case .none, .refused: return false
         case .single(let operation):
             end(operation.takeUnretainedValue())
             _ = state.leave(operation.takeUnretainedValue(), releasesSlot: true)
             // The worker's reference.
             operation.release()
             reference = operation
-        case .batch:
-            guard let operation = batch.takeNext() else { return false }
+        case .claim:
+            guard let operation = batch.takeNext()?.operation else { return false }
             end(operation.takeUnretainedValue())
             _ = state.retire(batch, nanoseconds: 1_000_000)
             reference = operation

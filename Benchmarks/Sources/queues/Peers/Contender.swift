@@ -7,6 +7,8 @@ protocol Contender: Sendable {
     func independent(_ count: Int) -> Duration?
     /// The same, added as closures; most peers have no other way.
     func closures(_ count: Int) -> Duration?
+    /// The same, with an operation among each thousand closures.
+    func mixed(_ count: Int) -> Duration?
     /// Returns the bytes for each of `count` queued blocks. The blocks never run, so the process
     /// must end.
     func bytesQueued(_ count: Int) -> Double?
@@ -58,6 +60,7 @@ struct Changes: Sendable {
 extension Contender {
     func independent(_ count: Int) -> Duration? { nil }
     func closures(_ count: Int) -> Duration? { independent(count) }
+    func mixed(_ count: Int) -> Duration? { nil }
     func bytesQueued(_ count: Int) -> Double? { nil }
     func run(_ graph: Graph) -> Duration? { nil }
     func notifiedChain(_ count: Int) -> Duration? { run(Graph.chain(count)) }

@@ -28,6 +28,23 @@ struct OperationsPeer: Contender {
         return duration
     }
 
+    func mixed(_ count: Int) -> Duration? {
+        let marks = Marks(count: count)
+        let queue = OperationQueue()
+        let duration = time {
+            for index in 0..<count {
+                if index % 1_000 == 0 {
+                    queue.addOperation(BlockOperation { marks.mark(index) })
+                } else {
+                    queue.addOperation { marks.mark(index) }
+                }
+            }
+            queue.waitUntilAllOperationsAreFinished()
+        }
+        marks.release(expecting: 1, of: .operations)
+        return duration
+    }
+
     func bytesQueued(_ count: Int) -> Double? {
         let marks = Marks(count: count)
         let queue = OperationQueue()

@@ -59,7 +59,7 @@ struct Workload: Sendable {
 
     /// All workloads, in the order in which they run.
     static let all =
-        [independent, closures, inOrder, memory] + chains + fans + layers + wavefronts
+        [independent, closures, mixed, inOrder, memory] + chains + fans + layers + wavefronts
         + [priorities, cancellation, latency] + blocking + [asynchronous] + producers + [changes]
         + resultChains + insight + linking + growth + [manyQueues]
 }

@@ -6,12 +6,12 @@ import class Foundation.ProcessInfo
 
 @testable import Operations
 
-/// Random producers of blocks, disturbed by threads that name, cancel, suspend and count.
+/// Random producers of blocks, disturbed by threads that materialize, cancel, suspend and count.
 ///
 /// A failure prints its seed; `OPERATIONS_STRESS_SEED` runs that seed alone, and
 /// `OPERATIONS_STRESS_OPERATIONS` says how many blocks to run altogether.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(60)))
-struct BareBlockStressTests {
+struct BlockStressTests {
     /// What happened to the blocks of one round.
     private final class Round: Sendable {
         let queue = OperationQueue()
@@ -101,15 +101,13 @@ struct BareBlockStressTests {
                 report("block \(index) ran \(runs[index].value) times")
             }
             if queue.operationCount != 0 { report("\(queue.operationCount) are left") }
-            let (isEmpty, ready, bare) = queue.snapshot { state in
-                (state.isEmpty, state.readyCount, state.bare.count)
-            }
-            if !isEmpty || ready != 0 || bare != 0 { report("not empty: \(ready), \(bare)") }
-            // A worker may be about to retire a batch whose blocks were all named.
+            let (isEmpty, ready) = queue.snapshot { ($0.isEmpty, $0.readyCount) }
+            if !isEmpty || ready != 0 { report("not empty: \(ready)") }
+            // A worker may be about to retire a claim whose entries have all left before.
             let isRetired = await comesTrue {
-                self.queue.snapshot { $0.bare.batches.isEmpty && $0.running == 0 }
+                self.queue.snapshot { $0.claims.isEmpty && $0.running == 0 }
             }
-            if !isRetired { report("a batch or a slot is left") }
+            if !isRetired { report("a claim or a slot is left") }
             let total = added.load(ordering: .relaxed)
             if !(await comesTrue { self.releases.value == total }) { report("not released") }
         }
@@ -146,7 +144,7 @@ struct BareBlockStressTests {
                         var random = SplitMix64(seed: seeds[producer])
                         for index in 0..<count {
                             round.add(index, of: producer, count: count, asks: random.below(asks))
-                            // Lets the workers catch up, so that blocks are bare again.
+                            // Lets the workers catch up, so that they claim batches again.
                             guard random.happens(1, in: 100) else { continue }
                             round.queue.isSuspended = false
                             while round.queue.operationCount > 2, random.below(1_000) > 0 {

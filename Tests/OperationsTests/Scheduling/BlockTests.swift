@@ -5,8 +5,14 @@ import Testing
 @testable import Operations
 
 extension OperationQueue {
-    /// The number of unfinished blocks for which no operation was made.
-    fileprivate var bareCount: Int { snapshot { $0.bare.unfinishedCount } }
+    /// The number of blocks for which no operation was made and which have not left.
+    var blockCount: Int {
+        snapshot { state in
+            var count = 0
+            state.ring.forEach { _, entry in if entry.isBlock { count += 1 } }
+            return count
+        }
+    }
 
     /// Has workers claim many blocks or operations at once.
     func claimsBatches() { event { $0.typicalNanoseconds = 1 } }
@@ -28,18 +34,17 @@ private final class OtherQueue: OperationQueue, @unchecked Sendable {
     }
 }
 
-/// Blocks for which no operation is made before somebody asks for one; see BareBlocks.md.
+/// Blocks for which no operation is made before somebody asks for one; see Blocks.md.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
-struct BareBlockTests {
-    // MARK: Bare blocks
+struct BlockTests {
+    // MARK: Blocks
 
     @Test func blocksRunInOrderWithoutOperations() async {
         let (queue, record) = (serialQueue(), Record())
         queue.isSuspended = true
         for index in 0..<200 { queue.addOperation { record.append(index) } }
-        #expect(queue.bareCount == 200)
+        #expect(queue.blockCount == 200)
         #expect(queue.operationCount == 200)
-        #expect(queue.snapshot { $0.ring.count } == 0)
         queue.isSuspended = false
         await queue.drain()
         #expect(record.values == Array(0..<200))
@@ -50,7 +55,7 @@ struct BareBlockTests {
 
     /// A block that the main thread adds inherits another quality than one of another thread.
     @Test(arguments: [false, true])
-    func blocksThatInheritDifferentQualitiesStayBare(areNamed: Bool) async {
+    func blocksThatInheritDifferentQualitiesStayBlocks(areNamed: Bool) async {
         let (queue, feeding, record) = (serialQueue(), serialQueue(), Record())
         let important = QualityOfService.userInitiated
         queue.isSuspended = true
@@ -61,7 +66,7 @@ struct BareBlockTests {
             feeder.qualityOfService = quality
             await feeding.addOperations([feeder], waitUntilFinished: true)
         }
-        #expect(queue.bareCount == 2)
+        #expect(queue.blockCount == 2)
         if areNamed {
             #expect(queue.operations.map(\.effectiveQualityOfService) == [important, .default])
         }
@@ -88,20 +93,19 @@ struct BareBlockTests {
         #expect(queue.snapshot { $0.running } == 0)
     }
 
-    @Test func everyOtherQueueMakesOperations() async throws {
+    @Test func everyOtherQueueMakesOperations() async {
         let (other, utility, ordered) = (OtherQueue(), OperationQueue(), OperationQueue())
-        let (counting, observed, limited) = (OperationQueue(), OperationQueue(), OperationQueue())
+        let (counting, observed) = (OperationQueue(), OperationQueue())
         utility.qualityOfService = .utility
         ordered.order = .fifo
         _ = counting.progress
         let observation = observed.observe(\.operationCount) { _, _ in }
         defer { observation.invalidate() }
-        try await limited.waitForCapacity(below: 1)
-        let queues = [other, utility, ordered, counting, observed, limited]
+        let queues = [other, utility, ordered, counting, observed]
         for queue in queues {
             queue.isSuspended = true
             queue.addOperation {}
-            #expect(queue.bareCount == 0)
+            #expect(queue.blockCount == 0)
             #expect(queue.operations.count == 1)
             queue.isSuspended = false
         }
@@ -111,34 +115,38 @@ struct BareBlockTests {
 
     // MARK: Naming
 
-    static let namers: [(name: String, body: @Sendable (OperationQueue) -> Void)] = [
-        ("operations", { #expect($0.operations.count == $0.operationCount) }),
-        ("explain", { #expect($0.explain().readyCount == 5) }),
-        ("observing", { $0.observe(\.operationCount) { _, _ in }.invalidate() }),
-        ("observing both", { $0.observe(\.operations) { _, _ in }.invalidate() }),
-        ("order", { $0.order = .fifo }),
-        ("ageing", { $0.ageing = .seconds(3600) }),
-        ("quality", { $0.qualityOfService = .userInitiated }),
-        ("progress", { _ = $0.progress }),
-        ("capacity", { queue in queue.eventOffering { $0.beginLeavingOneByOne() } }),
-        ("operation", { $0.addOperation(BlockOperation {}) }),
-        ("operations at once", { queue in queue.add([BlockOperation {}]) }),
-        ("barrier", { $0.addBarrierBlock {} }),
-    ]
+    static let others: [(name: String, makesAll: Bool, body: @Sendable (OperationQueue) -> Void)] =
+        [
+            ("operations", true, { #expect($0.operations.count == $0.operationCount) }),
+            ("explain", true, { #expect($0.explain().readyCount == 5) }),
+            ("observing", false, { $0.observe(\.operationCount) { _, _ in }.invalidate() }),
+            ("observing both", true, { $0.observe(\.operations) { _, _ in }.invalidate() }),
+            ("order", true, { $0.order = .fifo }),
+            ("ageing", true, { $0.ageing = .seconds(3600) }),
+            ("quality", false, { $0.qualityOfService = .userInitiated }),
+            ("progress", false, { _ = $0.progress }),
+            ("capacity", false, { queue in queue.eventOffering { $0.beginLeavingOneByOne() } }),
+            ("operation", false, { $0.addOperation(BlockOperation {}) }),
+            ("operations at once", false, { queue in queue.add([BlockOperation {}]) }),
+            ("barrier", false, { $0.addBarrierBlock {} }),
+        ]
 
-    @Test(arguments: namers.map(\.name))
-    func everyNamerMakesAllOperations(_ name: String) async throws {
-        let namer = try #require(Self.namers.first { $0.name == name }).body
+    /// Only what needs all operations makes all. In every case the blocks run in their order, and
+    /// the operations that are made later are those that would have been there.
+    @Test(arguments: others.map(\.name))
+    func othersMakeOnlyTheOperationsThatTheyNeed(_ name: String) async throws {
+        let other = try #require(Self.others.first { $0.name == name })
         let (queue, record) = (serialQueue(), Record())
         queue.isSuspended = true
         for index in 0..<5 { queue.addOperation { record.append(index) } }
-        namer(queue)
-        #expect(queue.bareCount == 0)
+        other.body(queue)
+        #expect(queue.blockCount == (other.makesAll ? 0 : 5))
         let operations = Array(queue.operations.prefix(5))
         let areReady = operations.allSatisfy { type(of: $0) == BlockOperation.self && $0.isReady }
         #expect(areReady)
         queue.addOperation { record.append(5) }
         #expect(queue.operations.prefix(5) == operations[...])
+        #expect(queue.blockCount == 0)
         queue.isSuspended = false
         await queue.drain()
         #expect(record.values == [0, 1, 2, 3, 4, 5])
@@ -250,6 +258,144 @@ struct BareBlockTests {
         #expect(record.values == [0, 1, 2, 3, 4, 5])
     }
 
+    // MARK: Blocks between operations
+
+    @Test func oneBlockLearnsItsOperationAndTheOthersStayBlocks() async {
+        let (queue, counts) = (serialQueue(), Record())
+        queue.claimsBatches()
+        queue.isSuspended = true
+        for index in 0..<100 {
+            queue.addOperation {
+                guard index == 10 else { return }
+                #expect(Operation.current?.isExecuting == true)
+                // Its own block is none any more, and those before may have left.
+                counts.append(queue.blockCount)
+            }
+        }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(counts.values.count == 1 && counts.values[0] >= 89)
+    }
+
+    @Test(arguments: [1, 2, 3, 4])
+    func blocksAndOperationsStartInTheOrderOfAddition(seed: UInt64) async {
+        var random = SplitMix64(seed: seed)
+        let (queue, record) = (serialQueue(), Record())
+        queue.claimsBatches()
+        queue.isSuspended = true
+        for index in 0..<500 {
+            switch random.below(20) {
+            case 0: queue.addOperation(BlockOperation { record.append(index) })
+            case 1: queue.addBarrierBlock { record.append(index) }
+            case 2: queue.add([BlockOperation { record.append(index) }])
+            case 3:
+                queue.addOperation {
+                    record.append(index)
+                    _ = Operation.current
+                }
+            default: queue.addOperation { record.append(index) }
+            }
+            if random.happens(1, in: 100) { _ = queue.operations }
+        }
+        #expect(queue.operationCount == 500 - queue.snapshot { $0.barriers.count })
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(record.values == Array(0..<500))
+    }
+
+    /// An operation of low priority that a worker has claimed gives way to a block.
+    @Test func blockOvertakesClaimedOperationsOfLowPriority() async {
+        let (queue, record) = (serialQueue(), Record())
+        queue.claimsBatches()
+        queue.isSuspended = true
+        for index in 0..<4 {
+            let low = BlockOperation {
+                record.append(index)
+                if index == 0 { queue.addOperation { record.append(10) } }
+            }
+            low.queuePriority = .low
+            queue.addOperation(low)
+        }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(record.values == [0, 10, 1, 2, 3])
+    }
+
+    /// The ring moves its entries together while workers run some of the blocks.
+    @Test func ringMovesBlocksThatAreClaimed() async {
+        let (queue, gate, runs) = (OperationQueue(), Signal(), Tally())
+        queue.maxConcurrentOperationCount = 3
+        queue.addOperation(BlockOperation { gate.wait() })
+        for round in 0..<200 {
+            for _ in 0..<50 {
+                queue.addOperation {
+                    runs.increment()
+                    if runs.value % 40 == 0 { _ = Operation.current }
+                }
+            }
+            if round % 20 == 0 { #expect(queue.operations.count >= 1) }
+            #expect(await comesTrue { runs.value >= 50 * round })
+        }
+        #expect(await comesTrue { runs.value == 10_000 && queue.operationCount == 1 })
+        #expect(queue.snapshot { $0.ring.capacity } <= 256)
+        gate.send()
+        await queue.drain()
+    }
+
+    @Test func droppedBlocksOfAnObservedQueueLeaveOneByOne() async {
+        let (queue, counts) = (serialQueue(), Record())
+        queue.isSuspended = true
+        for _ in 0..<5 { queue.addOperation {} }
+        let observation = queue.observe(\.operationCount) { queue, _ in
+            counts.append(queue.operationCount)
+        }
+        queue.addOperation {}
+        queue.cancelAllOperations()
+        await queue.drain()
+        #expect(await comesTrue { counts.values.count == 7 })
+        #expect(counts.values.last == 0)
+        observation.invalidate()
+    }
+
+    /// A thread asks for the operation of the last block after the body has returned, and before
+    /// the worker retires its claim.
+    @Test func blockIsNamedAfterItsBodyHasReturned() throws {
+        let queue = OperationQueue()
+        let claim = Claim()
+        queue.isSuspended = true
+        let released = Tally()
+        do {
+            let token = Token(released)
+            queue.addOperation { withExtendedLifetime(token) {} }
+        }
+        var operation: Operation? = queue.event { state in
+            state.changed(.suspended(false))
+            guard case .claim = state.executorRequestedWork(claim, cores: 1),
+                let block = claim.takeNext(), block.isBlock, claim.takeNext() == nil
+            else { return nil }
+            #expect(state.operationCount == 1)
+            state.materializeRunning(in: claim)
+            #expect(claim.isNamed && state.operationCount == 1)
+            #expect(state.retire(claim, nanoseconds: 1) == nil)
+            return claim.runningEntry?.operation?.takeUnretainedValue()
+        }
+        do {
+            let taken = operation.take()
+            let named = try #require(taken)
+            #expect(named.isExecuting && queue.operations == [named])
+            ThreadContext.current.inside(nil, of: queue) {
+                #expect(queue.endNamed(of: claim, context: .current) == nil)
+            }
+            #expect(named.isFinished && queue.operationCount == 0)
+        }
+        let departure = try #require(queue.retire(claim, nanoseconds: 1))
+        queue.complete(departure)
+        #expect(released.value == 0)
+        claim.release()
+        #expect(released.value == 1)
+        #expect(queue.snapshot { $0.isEmpty && $0.running == 0 && $0.claims.isEmpty })
+    }
+
     // MARK: Barriers and suspension
 
     @Test func barriersSeparateBlocks() async {
@@ -278,7 +424,7 @@ struct BareBlockTests {
         queue.isSuspended = false
         #expect(await comesTrue { queue.snapshot { $0.isSuspended && $0.running == 0 } })
         #expect(record.values == [0, 1, 2, 3])
-        #expect(queue.bareCount == 6)
+        #expect(queue.blockCount == 6)
         queue.isSuspended = false
         await queue.drain()
         #expect(record.values == Array(0..<10))

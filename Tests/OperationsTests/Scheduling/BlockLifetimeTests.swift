@@ -4,9 +4,9 @@ import Testing
 
 @testable import Operations
 
-/// What bare blocks hold, when it is released, and what their bodies may call.
+/// What blocks without operations hold, when it is released, and what their bodies may call.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
-struct BareBlockLifetimeTests {
+struct BlockLifetimeTests {
     /// Runs an action when it is released.
     private final class OnRelease: Sendable {
         let action: @Sendable () -> Void

@@ -1,0 +1,429 @@
+import Synchronization
+
+/// Entries that a worker has claimed from a queue, blocks and operations on the fast path, and runs
+/// one after the other. See QueuesAndBatches.md.
+///
+/// The owner takes the next entry by moving the cursor. That also ends the block that ran before.
+/// Any thread that holds the queue's lock may reclaim the entries that were not taken, and may give
+/// the running block an operation. The cursor is one atomic word, so each entry goes to exactly one
+/// side, and each block ends either as a block or as an operation.
+///
+/// Unchecked: the owner reads an entry before it wins it. Other threads access the entries before
+/// `next` only under the queue's lock, which the owner needs in order to release them. The entries
+/// from `next` to `end` do not change until one side has won them.
+final class Claim: @unchecked Sendable {
+    typealias Reference = Unmanaged<Operation>
+
+    static var capacity: Int { 64 }
+
+    private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: capacity)
+    /// The places of the entries. Guarded by the queue's lock. The owner, which appends operations
+    /// without the lock, does not know their places: those are ``unknownPlace``.
+    private let places = UnsafeMutablePointer<Int>.allocate(capacity: capacity)
+    private let cursor = Atomic<UInt64>(0)
+    /// The time at which the owner began to run the claim.
+    let start = Atomic<UInt64>(0)
+    /// Operations that became ready at the end of operations of the claim, in that order. The owner
+    /// adds to them; a thread that holds the queue's lock takes all.
+    private let successors = UnsafeMutablePointer<Unmanaged<Operation>>.allocate(capacity: capacity)
+    private let successorCount = Atomic<Int>(0)
+    /// The lowest lane of the claimed entries.
+    private(set) var lowestLane = 0
+    /// The queue's `recallEpoch` at the time of the claim.
+    private(set) var recallEpoch: UInt32 = 0
+    /// Whether the entries come from the lane of cancelled ones, so that their bodies do not run.
+    private(set) var isCancelled = false
+    /// Whether the claim uses one slot of the queue's width. Guarded by the queue's lock.
+    private(set) var holdsSlot = false
+    /// The number of entries at the beginning that have left the queue already. Changed under the
+    /// queue's lock while the claim is registered there.
+    private let departedCount = Atomic<Int>(0)
+    /// The urgency of all entries of the claim. The pool counts the worker as running something of
+    /// this urgency.
+    private(set) var urgency = Urgency.usual
+    /// Whether the rest was reclaimed, or an operation was detached, in a way that makes the
+    /// claim's time meaningless. Guarded by the queue's lock.
+    var hasMisleadingTime = false
+    /// Whether bodies in the claim were suspended. Guarded by the queue's lock.
+    var hasSuspended = false
+    /// The time at which the last operation's body ended, if that was recorded and nothing slow
+    /// came after it; otherwise 0. Only the owner uses it.
+    var lastEnd: UInt64 = 0
+
+    private static var unknownPlace: Int { -1 }
+    /// The place of an entry that was taken out.
+    private static var noPlace: Int { -2 }
+
+    deinit {
+        entries.deallocate()
+        places.deallocate()
+        successors.deallocate()
+    }
+
+    private struct Cursor {
+        var word: UInt64
+
+        /// The entry before the next one was appended by the end of the entry before it, which the
+        /// owner may still be touching.
+        static var appended: UInt64 { 1 << 31 }
+        /// The running block was given an operation, which the owner must end. The sign of `limit`.
+        static var named: UInt64 { 1 << 63 }
+
+        @inline(__always)
+        init(_ word: UInt64) { self.word = word }
+        @inline(__always)
+        init(next: Int, end: Int) { word = UInt64(next) | UInt64(end) << 32 }
+
+        /// The number of entries that the owner has taken.
+        var next: Int {
+            @inline(__always) get { Int(word & 0xFFFF) }
+        }
+        /// The number of entries, without those that were reclaimed.
+        var end: Int {
+            @inline(__always) get { Int(word >> 32 & 0xFFFF) }
+        }
+        /// The end of what the owner may take now: below `next` while the cursor is `named`.
+        var limit: Int {
+            @inline(__always) get { Int(Int64(bitPattern: word) >> 32) }
+        }
+        var isNamed: Bool { word & Self.named != 0 }
+        /// The number of taken entries that the owner may be touching.
+        var inUse: Int { word & Self.appended != 0 ? 2 : 1 }
+        /// The cursor after one more entry was taken.
+        var advanced: Cursor {
+            @inline(__always) get { Cursor(word & ~Self.appended + 1) }
+        }
+        /// The cursor without the entries that were not taken.
+        var cut: Cursor {
+            Cursor(word & (Self.named | Self.appended) | Cursor(next: next, end: next).word)
+        }
+    }
+
+    @inline(__always)
+    private var position: Cursor { Cursor(cursor.load(ordering: .acquiring)) }
+
+    @inline(__always)
+    private func replace(_ position: Cursor, by new: Cursor) -> Bool {
+        cursor.compareExchange(
+            expected: position.word, desired: new.word, ordering: .acquiringAndReleasing
+        ).exchanged
+    }
+
+    // MARK: Claiming, under the queue's lock
+
+    /// What a claim is filled with: up to ``capacity`` entries.
+    struct Filling {
+        fileprivate let entries: UnsafeMutablePointer<Entry>
+        fileprivate let places: UnsafeMutablePointer<Int>
+        private(set) var count = 0
+        /// The lowest lane of the entries so far.
+        var lowestLane: Int
+
+        @inline(__always)
+        mutating func append(_ entry: Entry, at place: Int) {
+            entries[count] = entry
+            places[count] = place
+            count += 1
+        }
+
+        /// Appends neighbours, of which the first one is at `place`.
+        @inline(__always)
+        mutating func append(
+            _ neighbours: UnsafeMutablePointer<Entry>, at place: Int, count added: Int
+        ) {
+            (entries + count).update(from: neighbours, count: added)
+            for index in 0..<added { places[count &+ index] = place &+ index }
+            count += added
+        }
+
+        /// Puts the operations that `make` returns in place of the blocks.
+        func replaceBlocks(_ make: (Entry, Int) -> Reference) {
+            for index in 0..<count {
+                guard entries[index].isBlock else { continue }
+                entries[index] = .operation(make(entries[index], places[index]))
+            }
+        }
+    }
+
+    /// Fills the claim with newly claimed entries.
+    ///
+    /// - Parameter lane: the highest lane of the entries.
+    @inline(__always)
+    func claimed(
+        holdsSlot: Bool, recallEpoch: UInt32, urgency: Urgency = .usual, lane: Int = 0,
+        fill: (inout Filling) -> Void
+    ) {
+        self.holdsSlot = holdsSlot
+        self.recallEpoch = recallEpoch
+        self.urgency = urgency
+        isCancelled = lane == OperationRing.cancelledLane
+        (hasMisleadingTime, hasSuspended) = (false, false)
+        lastEnd = 0
+        var filling = Filling(entries: entries, places: places, lowestLane: lane)
+        fill(&filling)
+        lowestLane = filling.lowestLane
+        departedCount.store(0, ordering: .relaxed)
+        cursor.store(Cursor(next: 0, end: filling.count).word, ordering: .releasing)
+    }
+
+    /// Calls `body` with each entry that the owner has taken, running or ended, that has not left
+    /// the queue.
+    @inline(__always)
+    func forEachTaken(_ body: (Entry) -> Void) {
+        for index in departedCount.load(ordering: .relaxed)..<position.next
+        where places[index] != Self.noPlace {
+            body(entries[index])
+        }
+    }
+
+    /// Calls `body` with the places of the entries that the owner has taken and that have not left:
+    /// with the first place of neighbours, and their number.
+    @inline(__always)
+    func forEachTakenPlace(_ body: (Int, Int) -> Void) {
+        var (first, count) = (0, 0)
+        for index in departedCount.load(ordering: .relaxed)..<position.next {
+            guard let place = place(at: index) else { continue }
+            if place == first &+ count {
+                count &+= 1
+            } else {
+                if count > 0 { body(first, count) }
+                (first, count) = (place, 1)
+            }
+        }
+        if count > 0 { body(first, count) }
+    }
+
+    /// The place of an entry; nil if the entry was taken out.
+    @inline(__always)
+    private func place(at index: Int) -> Int? {
+        let place = places[index]
+        if place >= 0 { return place }
+        if place == Self.noPlace { return nil }
+        return entries[index].operation?._withUnsafeGuaranteedRef { $0.place }
+    }
+
+    /// The number of taken entries that have not left the queue.
+    var takenCount: Int {
+        var count = 0
+        forEachTaken { _ in count += 1 }
+        return count
+    }
+
+    /// The number of taken entries that have ended and not left the queue, without dropped blocks.
+    var endedCount: Int {
+        var count = runningEntry?.isBlock == true ? -1 : 0
+        forEachTaken { entry in
+            let isOver = entry.operation?._withUnsafeGuaranteedRef { $0.status.phase == .finished }
+            if isOver ?? !isCancelled { count += 1 }
+        }
+        return count
+    }
+
+    /// The entry that the owner runs, or has run and not left behind yet; nil if there is none.
+    var runningEntry: Entry? {
+        let position = position
+        guard position.next > departedCount.load(ordering: .relaxed), !isCancelled,
+            places[position.next - 1] != Self.noPlace
+        else { return nil }
+        return entries[position.next - 1]
+    }
+
+    /// Whether the operation at the address was taken and has not left the queue.
+    func hasTaken(_ address: UnsafeMutableRawPointer) -> Bool {
+        var found = false
+        forEachTaken { entry in if entry.isOperation(at: address) { found = true } }
+        return found
+    }
+
+    /// The number of entries that the worker has begun, including those that were detached.
+    var begunCount: Int { position.next }
+
+    /// Whether there are entries that were not taken. No other thread can reclaim them while the
+    /// queue's lock is held.
+    var hasRest: Bool {
+        let position = position
+        return position.next < position.end
+    }
+
+    /// Removes the taken entries that the owner no longer touches, and passes each to `body` with
+    /// its place. They leave the queue now.
+    func removeEnded(_ body: (Entry, Int) -> Void) {
+        let position = position
+        let first = departedCount.load(ordering: .relaxed)
+        guard first < position.next - position.inUse else { return }
+        for index in first..<position.next - position.inUse {
+            if let place = place(at: index) { body(entries[index], place) }
+        }
+        departedCount.store(position.next - position.inUse, ordering: .relaxed)
+    }
+
+    /// Reclaims the entries that were not taken and passes each to `body` with its place.
+    func reclaimRest(_ body: (Entry, Int) -> Void) {
+        while true {
+            let position = self.position
+            guard position.next < position.end else { return }
+            // The entries are copied before they are won, because the owner may write there
+            // afterwards.
+            let rest = (position.next..<position.end).map { (entries[$0], places[$0]) }
+            guard replace(position, by: position.cut) else { continue }
+            for (entry, place) in rest { body(entry, place) }
+            return
+        }
+    }
+
+    /// Gives the running block an operation, which the owner ends in place of the block.
+    ///
+    /// - Parameter make: returns the operation for a block at a place, and takes over the reference
+    ///   of the block's entry. Called only if the owner has not ended the block, which it cannot do
+    ///   from then on.
+    func nameRunning(_ make: (Entry, Int) -> Reference) {
+        while true {
+            let (position, index) = (self.position, self.position.next - 1)
+            guard !position.isNamed, let running = runningEntry, running.isBlock else { return }
+            guard replace(position, by: Cursor(position.word | Cursor.named)) else { continue }
+            entries[index] = .operation(make(entries[index], places[index]))
+            return
+        }
+    }
+
+    /// Whether the running block was given an operation that the owner must end.
+    var isNamed: Bool { position.isNamed }
+
+    /// Returns the operation that the running block was given. Called by the owner, which ends the
+    /// operation next.
+    func takeNamed() -> Reference? {
+        let old = cursor.bitwiseAnd(~Cursor.named, ordering: .acquiringAndReleasing).oldValue
+        return Cursor(old).isNamed ? entries[Cursor(old).next - 1].operation : nil
+    }
+
+    /// Updates the places after the ring has moved its entries.
+    func renumber(_ place: (Int) -> Int?) {
+        for index in 0..<position.end {
+            if let new = place(places[index]) { places[index] = new }
+        }
+    }
+
+    /// Takes the successors that the owner has kept, and passes each to `body`.
+    func takeSuccessors(_ body: (Reference) -> Void) {
+        var count = successorCount.load(ordering: .acquiring)
+        while count > 0 {
+            let isTaken = withUnsafeTemporaryAllocation(of: Reference.self, capacity: count) {
+                copy in
+                // Copied before they are won, because the owner may write there afterwards.
+                _ = copy.initialize(from: UnsafeBufferPointer(start: successors, count: count))
+                let (exchanged, original) = successorCount.compareExchange(
+                    expected: count, desired: 0, ordering: .acquiringAndReleasing)
+                if exchanged { copy.forEach(body) }
+                count = original
+                return exchanged
+            }
+            if isTaken { return }
+        }
+    }
+
+    /// Releases the entries that were taken and did not leave before. The claim is retired, and the
+    /// entries are no longer accessed through it.
+    @inline(__always)
+    func release() {
+        forEachTaken { $0.release() }
+        departedCount.store(0, ordering: .relaxed)
+        cursor.store(0, ordering: .releasing)
+    }
+
+    /// Takes back the operation that the owner took last and will not run or end as part of the
+    /// claim. There is no rest.
+    func dropLast() -> Reference {
+        let last = position.next - 1
+        cursor.store(Cursor(next: last, end: last).word, ordering: .releasing)
+        return operation(at: last)
+    }
+
+    /// Takes out the operation that the owner took last and has begun. Entries that were not taken
+    /// stay. Called by the owner, under the queue's lock.
+    func takeOutLast() -> Reference {
+        let last = position.next - 1
+        defer { places[last] = Self.noPlace }
+        return operation(at: last)
+    }
+
+    private func operation(at index: Int) -> Reference {
+        guard let operation = entries[index].operation else {
+            fatalError("unreachable: the owner took an operation last")
+        }
+        return operation
+    }
+
+    /// Hands the claim's slot over to an operation. Returns whether there was a slot. Called under
+    /// the queue's lock.
+    func handOverSlot() -> Bool {
+        defer { holdsSlot = false }
+        return holdsSlot
+    }
+
+    /// The owner's progress, which shows whether the owner moves. Nil if its speed does not matter:
+    /// no entry waits behind the one that the owner runs or is about to run, and the claim keeps no
+    /// ended entry and no successor.
+    var progress: Int? {
+        let position = position
+        let areEndedRemoved =
+            position.next - departedCount.load(ordering: .relaxed) <= position.inUse
+        let isWaitedFor =
+            max(position.next, 1) < position.end || successorCount.load(ordering: .acquiring) > 0
+        return isWaitedFor || !areEndedRemoved ? position.next : nil
+    }
+
+    // MARK: The owner
+
+    /// Takes the next entry. Returns nil if there is none, and if the block that has run was given
+    /// an operation (``isNamed``).
+    @inline(__always)
+    func takeNext() -> Entry? {
+        var word = cursor.load(ordering: .acquiring)
+        while true {
+            let position = Cursor(word)
+            guard position.next < position.limit else { return nil }
+            let entry = entries[position.next]
+            let (exchanged, original) = cursor.compareExchange(
+                expected: word, desired: position.advanced.word,
+                ordering: .acquiringAndReleasing)
+            if exchanged { return entry }
+            word = original
+        }
+    }
+
+    /// Keeps an operation that has become ready. Returns false if there is no space for it.
+    @inline(__always)
+    func keepSuccessor(_ operation: Reference) -> Bool {
+        var count = successorCount.load(ordering: .acquiring)
+        while count < Self.capacity {
+            successors[count] = operation
+            let (exchanged, original) = successorCount.compareExchange(
+                expected: count, desired: count + 1, ordering: .acquiringAndReleasing)
+            if exchanged { return true }
+            count = original
+        }
+        return false
+    }
+
+    /// Whether one more operation fits into the claim and would be the next one.
+    var canContinue: Bool {
+        @inline(__always) get {
+            let position = position
+            return position.next == position.end && position.end < Self.capacity
+                && successorCount.load(ordering: .relaxed) == 0
+        }
+    }
+
+    /// Appends the operation that follows the one that has just finished, as taken; see
+    /// ``canContinue``. Returns true if from now on the claim keeps ended entries.
+    @inline(__always)
+    func continues(with operation: Reference) -> Bool {
+        // There is no rest to reclaim and no block to name, so no other thread moves the cursor.
+        let end = position.end
+        entries[end] = .operation(operation)
+        places[end] = Self.unknownPlace
+        let new = Cursor(next: end + 1, end: end + 1)
+        cursor.store(new.word | Cursor.appended, ordering: .releasing)
+        return end == 2
+    }
+}
