@@ -103,54 +103,85 @@ extension Operation {
             return nil
         }
         if end.after.has([.hasEndObservers, .locked]) || end.after.unfinishedDependencies > 0 {
-            return conclude(end.after, claim, in: queue).map { .operation($0) }
+            let next = concludeInClaim(end.after, claim, queue)
+            if next == nil { claim.lastEnd = 0 }
+            return next.map { .operation($0) }
         }
         return nil
     }
 
-    /// Does what the end of a fast-path operation requires if the operation has more than its
-    /// block.
-    private func conclude(
-        _ state: LifecycleState, _ claim: Claim, in queue: OperationQueue
+    @inline(never)
+    private func concludeInClaim(
+        _ state: LifecycleState, _ claim: Claim, _ queue: OperationQueue
     ) -> Unmanaged<Operation>? {
-        var next: Unmanaged<Operation>?
-        if state.unfinishedDependencies > 0 {
+        conclude(state) { dependent in
+            queue.keeps(dependent, in: claim)
+        } continues: { dependent in
+            queue.continues(claim, with: dependent)
+        }
+    }
+
+    /// Does what the end of an operation requires beside its state and its place in a queue: wakes
+    /// waiters, notifies observers, makes dependents ready, hands on the completion block.
+    ///
+    /// - Parameters:
+    ///   - state: the state at the end. If it is locked, this method releases the lock. It is, if
+    ///     the operation is in a claim and has edges.
+    ///   - keeps: whether the claim of the operation keeps a dependent that has become ready.
+    ///   - continues: whether a dependent that has become ready follows at once in the claim.
+    /// - Returns: the operation that follows at once.
+    @inline(__always)
+    final func conclude(
+        _ state: LifecycleState, driver: (any QueueDriver)? = nil,
+        keeps: (Unmanaged<Operation>) -> Bool, continues: (Unmanaged<Operation>) -> Bool
+    ) -> Unmanaged<Operation>? {
+        let isLocked = state.has(.locked)
+        if isLocked, state.unfinishedDependencies > 0 {
             lifecycle.unlock()
             detachFromDependencies()
-            if state.has(.locked) { lifecycle.lock() }
+            lifecycle.lock()
         }
         let completionBlock =
-            state.has(.hasEndObservers) ? notifyEndObservers(isLocked: state.has(.locked)) : nil
-        if state.has(.locked) {
-            var others = ReferenceList<Operation>()
-            var forgotten = ReferenceList<Operation>()
-            var isKept = false
-            let deferred = releaseSuccessors { dependent in
-                if queue.keeps(dependent, in: claim) {
-                    isKept = true
-                } else if next == nil {
-                    next = dependent
-                } else {
-                    others.append(dependent)
-                }
-            }
-            forgetOldDependencies(&forgotten)
-            lifecycle.unlock()
-            if isKept { WorkerPool.shared.watchBatches() }
-            // User code that is notified here may wait for the operation that would follow.
-            if let only = next,
-                deferred != nil || !others.isEmpty || !queue.continues(claim, with: only)
-            {
-                Self.makeReady(only)
-                next = nil
-            }
-            if !others.isEmpty { Self.makeReady(others) }
-            deferred?.send()
-            ThreadContext.release(forgotten)
+            state.has(.hasEndObservers) ? notifyEndObservers(isLocked: isLocked) : nil
+        var next: Unmanaged<Operation>?
+        if state.has([.hasSuccessors, .hasDependencies]) {
+            if !isLocked { lifecycle.lock() }
+            next = concludeEdges(keeps: keeps, continues: continues)
         }
-        if let completionBlock { submit(keptDuring(completionBlock), to: nil) }
-        if next == nil { claim.lastEnd = 0 }
+        if let completionBlock { submit(keptDuring(completionBlock), to: driver) }
         return next
+    }
+
+    /// Makes dependents ready, and forgets dependencies. Releases the lock, which the caller holds.
+    @inline(__always)
+    private func concludeEdges(
+        keeps: (Unmanaged<Operation>) -> Bool, continues: (Unmanaged<Operation>) -> Bool
+    ) -> Unmanaged<Operation>? {
+        var next: Unmanaged<Operation>?
+        var others = ReferenceList<Operation>()
+        var forgotten = ReferenceList<Operation>()
+        var isKept = false
+        let deferred = releaseSuccessors { dependent in
+            if keeps(dependent) {
+                isKept = true
+            } else if next == nil {
+                next = dependent
+            } else {
+                others.append(dependent)
+            }
+        }
+        forgetOldDependencies(&forgotten)
+        lifecycle.unlock()
+        if isKept { WorkerPool.shared.watchBatches() }
+        // User code that is notified below may wait for the operation that would follow.
+        if let first = next, others.isEmpty, deferred == nil, continues(first) {
+            ThreadContext.release(forgotten)
+            return first
+        }
+        if let first = next { Self.makeReady(first, and: others) }
+        deferred?.send()
+        ThreadContext.release(forgotten)
+        return nil
     }
 }
 

@@ -249,19 +249,8 @@ extension Operation {
                 queue.leave(self, releasesSlot: before.has(.holdsSlot))
             }
             companion?.left()
-            let completionBlock = before.has(.hasEndObservers) ? notifyEndObservers() : nil
-            if before.has([.hasSuccessors, .hasDependencies]) {
-                var ready = ReferenceList<Operation>()
-                var forgotten = ReferenceList<Operation>()
-                let deferred = withLock {
-                    defer { forgetOldDependencies(&forgotten) }
-                    return releaseSuccessors { ready.append($0) }
-                }
-                Self.makeReady(ready)
-                deferred?.send()
-                ThreadContext.release(forgotten)
-            }
-            if let completionBlock { submit(keptDuring(completionBlock), to: driver) }
+            _ = conclude(
+                before, driver: driver, keeps: { _ in false }, continues: { _ in false })
             if keepsBody { releaseBodyOutside() }
         }
     }
@@ -311,7 +300,7 @@ extension Operation {
     /// - Parameter isLocked: whether the caller holds the lock. If so, the lock is released
     ///   meanwhile.
     /// - Returns: the completion block that must run at the end.
-    func notifyEndObservers(isLocked: Bool = false) -> (@Sendable () -> Void)? {
+    func notifyEndObservers(isLocked: Bool) -> (@Sendable () -> Void)? {
         guard let extras = existingExtras else { return nil }
         if !isLocked { lifecycle.lock() }
         let block = unlockAndNotify(extras)
@@ -357,9 +346,13 @@ extension Operation {
     }
 
     /// Makes dependents ready whose last dependencies have finished; see `releaseSuccessors`.
-    static func makeReady(_ operations: ReferenceList<Operation>) {
-        if operations.count <= 1 { return operations.forEach { makeReady($0) } }
-        var rest = operations.array[...]
+    @inline(__always)
+    static func makeReady(_ first: Unmanaged<Operation>, and others: ReferenceList<Operation>) {
+        if others.isEmpty { makeReady(first) } else { makeReady([first] + others.array) }
+    }
+
+    private static func makeReady(_ operations: [Unmanaged<Operation>]) {
+        var rest = operations[...]
         while let first = rest.first {
             guard first._withUnsafeGuaranteedRef({ $0.status.has(.fastPath) }) else {
                 rest.removeFirst()
