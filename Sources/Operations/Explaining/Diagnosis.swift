@@ -156,6 +156,8 @@ struct Diagnosis {
             let executor: QueueExecutor
             let predecessor: Operation?
         }
+        // Blocks may hold the operation back too.
+        queue.materializeAll()
         let seen = queue.snapshot { state in
             Seen(
                 isSuspended: state.isSuspended, width: state.width, running: state.running,

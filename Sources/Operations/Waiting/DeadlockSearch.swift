@@ -206,6 +206,8 @@ struct DeadlockSearch {
     private static func obstacles(in queue: OperationQueue, ofCapacityBelow count: Int)
         -> [Obstacle]
     {
+        // Blocks count too.
+        queue.materializeAll()
         let operations = queue.snapshot { $0.operations() }
         // With fewer operations the queue has capacity, or will have it when a reservation is
         // released.

@@ -347,6 +347,28 @@ struct ExplanationTests {
         await net.drain()
     }
 
+    @Test func explainsBlocksThatHoldTheSlotAndStandBeforeABarrier() async {
+        let net = queue("net", width: 1)
+        let (begun, gate) = (Signal(), Signal())
+        net.addOperation {
+            begun.send()
+            gate.wait()
+        }
+        #expect(await begun.arrives())
+        net.addOperation {}
+        let (download, late) = (named("download"), named("late"))
+        net.addOperation(download)
+        let taken =
+            "'download' is ready, but the only slot of queue 'net' is taken by BlockOperation 0x"
+        #expect(text(download.explain()).hasPrefix(taken))
+        net.addOperation(Barrier())
+        net.addOperation(late)
+        let barrier = "a barrier of queue 'net' lets it start only after BlockOperation 0x"
+        #expect(text(late.explain()).contains(barrier))
+        gate.send()
+        await net.drain()
+    }
+
     @Test func explainsCancelledOperationAboutToLeave() async {
         let main = OperationQueue.main
         let operation = named("draw")

@@ -100,6 +100,20 @@ struct PermitDeadlockTests {
         expect(result, says: "waits for fewer than 3 operations in its own queue 'net'")
     }
 
+    /// Blocks for which no operation was made count too.
+    @Test func capacityWaitBehindBlocksTraps() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Make.queue("net", width: 1)
+            queue.add("crawl") {
+                for _ in 0..<2 { queue.addOperation {} }
+                _ = try await queue.add(within: 3) {}
+            }
+            await queue.drain()
+        }
+        expect(result, says: "waits for fewer than 3 operations in its own queue 'net'")
+    }
+
     @Test func mutualCapacityWaitsTrap() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
