@@ -10,19 +10,21 @@ extension OperationQueue {
         }
     }
 
-    /// Calls `body` for each observer that receives the queue's events.
-    @inline(__always)
-    private func notify(_ body: (ObserverReference) -> Void) {
-        notify(currentInstrumentation, body)
+    /// Sends an event to each observer that receives the queue's events.
+    private func send(_ event: QueueEvent, of operation: Operation) {
+        ThreadContext.withCurrent { send(event, of: operation, on: $0, to: currentInstrumentation) }
     }
 
     @inline(__always)
-    private func notify(
-        _ instrumentation: Instrumentation, _ body: (ObserverReference) -> Void
+    private func send(
+        _ event: QueueEvent, of operation: Operation, on thread: ThreadContext,
+        to instrumentation: Instrumentation
     ) {
         let kinds = instrumentation.kinds
         guard kinds != 0 else { return }
-        observerList?._withUnsafeGuaranteedRef { $0.forEach(kinds, body) }
+        observerList?._withUnsafeGuaranteedRef { observers in
+            observers.forEach(kinds) { $0.receive(event, of: operation, on: thread) }
+        }
     }
 
     // MARK: Additions and readiness
@@ -52,7 +54,7 @@ extension OperationQueue {
 
     private func announceAddition(of operation: Operation) {
         guard operation.status.phase == .created else { return }
-        notify { $0.willBeAdded(operation) }
+        send(.willBeAdded, of: operation)
     }
 
     /// Returns whether the addition makes the operation ready.
@@ -112,9 +114,7 @@ extension OperationQueue {
         of operation: Operation, since before: PhaseTimestamp, until now: UInt64
     ) {
         guard !before.isNothing, now > before.time else { return }
-        ThreadContext.withCurrent { thread in
-            notify { $0.waited(operation, from: before.time, until: now, on: thread) }
-        }
+        send(.waited(from: before.time, until: now), of: operation)
     }
 
     // MARK: Running
@@ -127,9 +127,7 @@ extension OperationQueue {
         var attempt = OperationTimes(state, operation.lastMark)
         attempt.start = recordTime()
         operation.mark(PhaseTimestamp(.started, attempt.start))
-        ThreadContext.withCurrent { thread in
-            notify { $0.started(operation, attempt, on: thread) }
-        }
+        send(.started(attempt), of: operation)
     }
 
     /// Records that an attempt has ended and that the operation is held back until the next one.
@@ -141,14 +139,12 @@ extension OperationQueue {
         // Replaces the mark in one step: if the operation is cancelled and ends at this moment, its
         // end finds one mark or the other.
         guard operation.replaceMark(mark, by: PhaseTimestamp(.added, attempt.end)) else { return }
-        ThreadContext.withCurrent { thread in
-            notify { $0.returned(operation, attempt, error: error, delay: delay, on: thread) }
-        }
+        send(.returned(attempt, error: error, delay: delay), of: operation)
     }
 
     /// Records that a deadline or timeout of the operation has passed.
     func recordOutOfTime(_ operation: Operation, _ error: any Error) {
-        notify { $0.ranOutOfTime(operation, error) }
+        send(.ranOutOfTime(error), of: operation)
     }
 
     /// Records the end of an operation whose body ran outside of a batch, on any thread, or that
@@ -184,9 +180,7 @@ extension OperationQueue {
     ) {
         var attempt = OperationTimes(operation.status, mark)
         attempt.end = recordTime()
-        ThreadContext.withCurrent { thread in
-            notify { $0.ended(operation, attempt, outcome, on: thread) }
-        }
+        send(.ended(attempt, outcome), of: operation)
     }
 }
 
@@ -203,7 +197,7 @@ extension OperationQueue {
             // Reuse the end of the previous operation: reading the clock is most of the cost here.
             attempt.start = claim.lastEnd > 0 ? claim.lastEnd : recordTime()
             operation.mark(PhaseTimestamp(.started, attempt.start))
-            notify(instrumentation) { $0.started(operation, attempt, on: thread) }
+            send(.started(attempt), of: operation, on: thread, to: instrumentation)
             body()
             attempt.end = recordTime()
             claim.lastEnd = attempt.end
@@ -211,7 +205,7 @@ extension OperationQueue {
             let outcome = operation.outcome(operation.status)
             // An observer that began meanwhile has not received the start.
             let rest = instrumentation.intersection(currentInstrumentation)
-            notify(rest) { $0.ended(operation, attempt, outcome, on: thread) }
+            send(.ended(attempt, outcome), of: operation, on: thread, to: rest)
         }
     }
 }
@@ -237,7 +231,13 @@ extension OperationQueue {
         let start = recordTime()
         wait()
         let end = recordTime()
-        notify { $0.threadWaited(inside: operation, from: start, until: end, on: thread) }
+        let kinds = currentInstrumentation.kinds
+        guard kinds != 0 else { return }
+        observerList?._withUnsafeGuaranteedRef { observers in
+            observers.forEach(kinds) {
+                $0.threadWaited(inside: operation, from: start, until: end, on: thread)
+            }
+        }
     }
 }
 

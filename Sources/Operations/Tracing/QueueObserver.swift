@@ -2,8 +2,8 @@
 ///
 /// The methods are called on the thread of the event, with no lock held, in the middle of the
 /// scheduler's work: the time they take is added to the operation's. They must not wait, and must
-/// not retain the operation for longer than the operation's own work. Each does nothing by default.
-/// Tracing.md says when each method is called, and in which order.
+/// not retain the operation for longer than the operation's own work. Tracing.md says when each
+/// event is sent, and in which order.
 ///
 /// A queue retains its observers as long as it exists. A call may still arrive shortly after
 /// ``OperationQueue/endEvents(for:)``.
@@ -11,60 +11,41 @@ package protocol QueueObserver: AnyObject, Sendable {
     /// A queue has at most one observer of each kind.
     static var kind: QueueObserverKind { get }
 
-    /// Called when the operation is about to be added to the queue, on the thread, and in the task,
-    /// that adds it. The addition may still be refused.
+    /// Receives an event of an operation.
     ///
-    /// This is the moment for ``Operation/accept(_:)``.
-    func operationWillBeAdded(_ operation: Operation)
-    /// Called when the operation has waited, for other operations or for permits, and is now ready.
-    func operationWaited(
-        _ operation: Operation, from start: UInt64, until end: UInt64, on thread: ThreadContext)
-    /// Called when an attempt begins on this thread.
-    func operationStarted(
-        _ operation: Operation, _ attempt: OperationTimes, on thread: ThreadContext)
-    /// Called when the deadline of the operation, or the timeout of an attempt, has passed. A
-    /// running body is cancelled.
-    func operationRanOutOfTime(_ operation: Operation, _ error: any Error)
-    /// Called when an attempt has ended and another one will follow.
-    ///
-    /// - Parameters:
-    ///   - error: the error because of which the operation is repeated; nil for a periodic
-    ///     operation whose run succeeded.
-    ///   - delay: how long the operation will be held back before the next attempt.
-    func operationReturned(
-        _ operation: Operation, _ attempt: OperationTimes, error: (any Error)?, delay: Duration,
-        on thread: ThreadContext)
-    /// Called when the operation has ended.
-    ///
-    /// - Parameter attempt: the last attempt.
-    func operationEnded(
-        _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
-        on thread: ThreadContext)
-    /// Called when this thread has been blocked inside the operation with the given identity.
+    /// - Parameter thread: the calling thread.
+    func receive(_ event: QueueEvent, of operation: Operation, on thread: ThreadContext)
+    /// Called when this thread has been blocked inside the operation with the given identity. Does
+    /// nothing by default.
     func threadWaited(
         inside operation: UInt, from start: UInt64, until end: UInt64, on thread: ThreadContext)
 }
 
 extension QueueObserver {
-    package func operationWillBeAdded(_ operation: Operation) {}
-    package func operationWaited(
-        _ operation: Operation, from start: UInt64, until end: UInt64, on thread: ThreadContext
-    ) {}
-    package func operationStarted(
-        _ operation: Operation, _ attempt: OperationTimes, on thread: ThreadContext
-    ) {}
-    package func operationRanOutOfTime(_ operation: Operation, _ error: any Error) {}
-    package func operationReturned(
-        _ operation: Operation, _ attempt: OperationTimes, error: (any Error)?, delay: Duration,
-        on thread: ThreadContext
-    ) {}
-    package func operationEnded(
-        _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
-        on thread: ThreadContext
-    ) {}
     package func threadWaited(
         inside operation: UInt, from start: UInt64, until end: UInt64, on thread: ThreadContext
     ) {}
+}
+
+/// What happens to an operation of a queue.
+package enum QueueEvent {
+    /// The operation is about to be added to the queue, on the thread, and in the task, that adds
+    /// it. The addition may still be refused.
+    ///
+    /// This is the moment for ``Operation/accept(_:)``.
+    case willBeAdded
+    /// The operation has waited, for other operations or for permits, and is now ready.
+    case waited(from: UInt64, until: UInt64)
+    /// An attempt begins on this thread.
+    case started(OperationTimes)
+    /// The deadline of the operation, or the timeout of an attempt, has passed. A running body is
+    /// cancelled.
+    case ranOutOfTime(any Error)
+    /// An attempt has ended and another one will follow, after the operation has been held back for
+    /// `delay`. The error is nil for a periodic operation whose run succeeded.
+    case returned(OperationTimes, error: (any Error)?, delay: Duration)
+    /// The operation has ended, with the last attempt.
+    case ended(OperationTimes, OperationOutcome)
 }
 
 /// What an observer is for. Observers of one queue are called in this order.

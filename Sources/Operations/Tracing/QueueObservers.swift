@@ -62,20 +62,7 @@ final class QueueObservers: @unchecked Sendable {
 ///
 /// Unchecked because it is a base class; the subclass holds a constant.
 class ObserverReference: @unchecked Sendable {
-    func willBeAdded(_ operation: Operation) {}
-    func waited(
-        _ operation: Operation, from start: UInt64, until end: UInt64, on thread: ThreadContext
-    ) {}
-    func started(_ operation: Operation, _ attempt: OperationTimes, on thread: ThreadContext) {}
-    func ranOutOfTime(_ operation: Operation, _ error: any Error) {}
-    func returned(
-        _ operation: Operation, _ attempt: OperationTimes, error: (any Error)?, delay: Duration,
-        on thread: ThreadContext
-    ) {}
-    func ended(
-        _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
-        on thread: ThreadContext
-    ) {}
+    func receive(_ event: QueueEvent, of operation: Operation, on thread: ThreadContext) {}
     func threadWaited(
         inside operation: UInt, from start: UInt64, until end: UInt64, on thread: ThreadContext
     ) {}
@@ -86,31 +73,10 @@ private final class ReferenceTo<Observer: QueueObserver>: ObserverReference, @un
 
     init(_ observer: Observer) { self.observer = observer }
 
-    override func willBeAdded(_ operation: Operation) { observer.operationWillBeAdded(operation) }
-    override func waited(
-        _ operation: Operation, from start: UInt64, until end: UInt64, on thread: ThreadContext
+    override func receive(
+        _ event: QueueEvent, of operation: Operation, on thread: ThreadContext
     ) {
-        observer.operationWaited(operation, from: start, until: end, on: thread)
-    }
-    override func started(
-        _ operation: Operation, _ attempt: OperationTimes, on thread: ThreadContext
-    ) {
-        observer.operationStarted(operation, attempt, on: thread)
-    }
-    override func ranOutOfTime(_ operation: Operation, _ error: any Error) {
-        observer.operationRanOutOfTime(operation, error)
-    }
-    override func returned(
-        _ operation: Operation, _ attempt: OperationTimes, error: (any Error)?, delay: Duration,
-        on thread: ThreadContext
-    ) {
-        observer.operationReturned(operation, attempt, error: error, delay: delay, on: thread)
-    }
-    override func ended(
-        _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
-        on thread: ThreadContext
-    ) {
-        observer.operationEnded(operation, attempt, outcome, on: thread)
+        observer.receive(event, of: operation, on: thread)
     }
     override func threadWaited(
         inside operation: UInt, from start: UInt64, until end: UInt64, on thread: ThreadContext

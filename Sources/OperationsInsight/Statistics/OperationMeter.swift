@@ -82,20 +82,17 @@ final class OperationMeter: QueueObserver, @unchecked Sendable {
         return Shard(all, thread.number % Self.shardCount)
     }
 
-    func operationStarted(
-        _ operation: Operation, _ attempt: OperationTimes, on thread: ThreadContext
-    ) {
-        guard !attempt.isBarrier, let waiting = attempt.waiting else { return }
-        shard(of: thread)?.waiting.add(waiting)
-    }
-
-    func operationEnded(
-        _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
-        on thread: ThreadContext
-    ) {
-        guard !attempt.isBarrier, let shard = shard(of: thread) else { return }
-        if let running = attempt.running { shard.running.add(running) }
-        shard.count(outcome)
+    func receive(_ event: QueueEvent, of operation: Operation, on thread: ThreadContext) {
+        switch event {
+        case .willBeAdded, .waited, .ranOutOfTime, .returned: break
+        case .started(let attempt):
+            guard !attempt.isBarrier, let waiting = attempt.waiting else { return }
+            shard(of: thread)?.waiting.add(waiting)
+        case .ended(let attempt, let outcome):
+            guard !attempt.isBarrier, let shard = shard(of: thread) else { return }
+            if let running = attempt.running { shard.running.add(running) }
+            shard.count(outcome)
+        }
     }
 
     // MARK: Reading

@@ -23,18 +23,39 @@ final class QueueRecording: QueueObserver {
 
     // MARK: Events
 
-    func operationWaited(
-        _ operation: Operation, from start: UInt64, until end: UInt64, on thread: ThreadContext
+    func receive(_ event: QueueEvent, of operation: Operation, on thread: ThreadContext) {
+        switch event {
+        case .willBeAdded, .ranOutOfTime: break
+        case .waited(let start, let end):
+            record(.waited, operation.identity, from: start, until: end, on: thread)
+        case .started(let attempt): started(operation, attempt, on: thread)
+        case .returned(let attempt, let error, _):
+            guard attempt.start > 0 else { return }
+            recordEnd(of: operation, attempt, error == nil ? .finished : .failed, on: thread)
+        case .ended(let attempt, let outcome): ended(operation, attempt, outcome, on: thread)
+        }
+    }
+
+    func threadWaited(
+        inside operation: UInt, from start: UInt64, until end: UInt64, on thread: ThreadContext
+    ) {
+        record(.blocked, operation, from: start, until: end, on: thread)
+    }
+
+    private func record(
+        _ kind: TimelineEvent.Kind, _ operation: UInt, from start: UInt64, until end: UInt64,
+        on thread: ThreadContext
     ) {
         record(on: thread) { event in
-            event.kind = .waited
-            event.operation = operation.identity
+            event.kind = kind
+            event.operation = operation
             event.first = start
             event.second = end
         }
     }
 
-    func operationStarted(
+    @inline(__always)
+    private func started(
         _ operation: Operation, _ attempt: OperationTimes, on thread: ThreadContext
     ) {
         if attempt.isInBatch {
@@ -52,15 +73,8 @@ final class QueueRecording: QueueObserver {
         }
     }
 
-    func operationReturned(
-        _ operation: Operation, _ attempt: OperationTimes, error: (any Error)?, delay: Duration,
-        on thread: ThreadContext
-    ) {
-        guard attempt.start > 0 else { return }
-        recordEnd(of: operation, attempt, error == nil ? .finished : .failed, on: thread)
-    }
-
-    func operationEnded(
+    @inline(__always)
+    private func ended(
         _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
         on thread: ThreadContext
     ) {
@@ -73,17 +87,6 @@ final class QueueRecording: QueueObserver {
                 event.describe(operation, attempt, as: .dropped, outcome)
                 event.third = attempt.end
             }
-        }
-    }
-
-    func threadWaited(
-        inside operation: UInt, from start: UInt64, until end: UInt64, on thread: ThreadContext
-    ) {
-        record(on: thread) { event in
-            event.kind = .blocked
-            event.operation = operation
-            event.first = start
-            event.second = end
         }
     }
 

@@ -31,41 +31,32 @@ final class TelemetryObserver: QueueObserver {
 
     // MARK: Events
 
-    func operationWillBeAdded(_ operation: Operation) {
+    func receive(_ event: QueueEvent, of operation: Operation, on thread: ThreadContext) {
+        if case .willBeAdded = event { return willAdd(operation) }
+        guard let telemetry = operation.telemetry else { return }
+        switch event {
+        case .willBeAdded, .waited: break
+        case .started(let attempt):
+            telemetry.operationStarted(operation, waiting: .nanoseconds(attempt.waiting))
+        case .ranOutOfTime(let error): telemetry.operationRanOutOfTime(operation, error)
+        case .returned(let attempt, let error, let delay):
+            telemetry.operationReturned(
+                operation,
+                OperationAttempt(
+                    running: .nanoseconds(attempt.running), error: error, delay: delay))
+        case .ended(let attempt, let outcome):
+            let (error, reason) = operation.cause(of: outcome)
+            telemetry.operationEnded(
+                operation,
+                OperationEnd(
+                    outcome: outcome, running: .nanoseconds(attempt.running), error: error,
+                    reason: reason))
+        }
+    }
+
+    private func willAdd(_ operation: Operation) {
         guard let own = current.withLock({ $0 })?.telemetry(of: operation) else { return }
         if operation.accept(own) { own.operationAdded() }
-    }
-
-    func operationStarted(
-        _ operation: Operation, _ attempt: OperationTimes, on thread: ThreadContext
-    ) {
-        operation.telemetry?.operationStarted(operation, waiting: .nanoseconds(attempt.waiting))
-    }
-
-    func operationRanOutOfTime(_ operation: Operation, _ error: any Error) {
-        operation.telemetry?.operationRanOutOfTime(operation, error)
-    }
-
-    func operationReturned(
-        _ operation: Operation, _ attempt: OperationTimes, error: (any Error)?, delay: Duration,
-        on thread: ThreadContext
-    ) {
-        operation.telemetry?.operationReturned(
-            operation,
-            OperationAttempt(running: .nanoseconds(attempt.running), error: error, delay: delay))
-    }
-
-    func operationEnded(
-        _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
-        on thread: ThreadContext
-    ) {
-        guard let telemetry = operation.telemetry else { return }
-        let (error, reason) = operation.cause(of: outcome)
-        telemetry.operationEnded(
-            operation,
-            OperationEnd(
-                outcome: outcome, running: .nanoseconds(attempt.running), error: error,
-                reason: reason))
     }
 }
 

@@ -23,33 +23,24 @@ struct QueueObserverTests {
             recorder.record("\(name) \(event)")
         }
 
-        func operationWillBeAdded(_ operation: Operation) {
-            if let name = operation.name { #expect(operation.accept(Marking(name))) }
-            record(operation, "added")
-        }
-        func operationStarted(
-            _ operation: Operation, _ attempt: OperationTimes, on thread: ThreadContext
-        ) {
-            #expect(attempt.start > 0 && attempt.end == 0)
-            record(operation, attempt.waiting == nil ? "started" : "started after a wait")
-        }
-        func operationRanOutOfTime(_ operation: Operation, _ error: any Error) {
-            record(operation, "ran out of time")
-        }
-        func operationReturned(
-            _ operation: Operation, _ attempt: OperationTimes, error: (any Error)?,
-            delay: Duration, on thread: ThreadContext
-        ) {
-            record(operation, "returned: \(error.map { "\($0)" } ?? "fine")")
-        }
-        func operationEnded(
-            _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
-            on thread: ThreadContext
-        ) {
-            let (error, reason) = operation.cause(of: outcome)
-            let why = error.map { ", \($0)" } ?? reason.map { ", \($0)" } ?? ""
-            record(
-                operation, "\(outcome)\(why)\(attempt.running == nil ? ", never ran" : "")")
+        func receive(_ event: QueueEvent, of operation: Operation, on thread: ThreadContext) {
+            switch event {
+            case .willBeAdded:
+                if let name = operation.name { #expect(operation.accept(Marking(name))) }
+                record(operation, "added")
+            case .waited: break
+            case .started(let attempt):
+                #expect(attempt.start > 0 && attempt.end == 0)
+                record(operation, attempt.waiting == nil ? "started" : "started after a wait")
+            case .ranOutOfTime: record(operation, "ran out of time")
+            case .returned(_, let error, _):
+                record(operation, "returned: \(error.map { "\($0)" } ?? "fine")")
+            case .ended(let attempt, let outcome):
+                let (error, reason) = operation.cause(of: outcome)
+                let why = error.map { ", \($0)" } ?? reason.map { ", \($0)" } ?? ""
+                record(
+                    operation, "\(outcome)\(why)\(attempt.running == nil ? ", never ran" : "")")
+            }
         }
     }
 
@@ -212,18 +203,16 @@ struct QueueObserverTests {
 
     private final class Timeline: Counting, QueueObserver, @unchecked Sendable {
         static var kind: QueueObserverKind { .timeline }
-        func operationEnded(
-            _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
-            on thread: ThreadContext
-        ) { recorder.record("timeline") }
+        func receive(_ event: QueueEvent, of operation: Operation, on thread: ThreadContext) {
+            if case .ended = event { recorder.record("timeline") }
+        }
     }
 
     private final class Statistics: Counting, QueueObserver, @unchecked Sendable {
         static var kind: QueueObserverKind { .statistics }
-        func operationEnded(
-            _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
-            on thread: ThreadContext
-        ) { recorder.record("statistics") }
+        func receive(_ event: QueueEvent, of operation: Operation, on thread: ThreadContext) {
+            if case .ended = event { recorder.record("statistics") }
+        }
     }
 
     @Test func observersAreCalledInOrderOfTheirKinds() async {
