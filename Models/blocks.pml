@@ -260,12 +260,25 @@ proctype Canceller() {
     bool named;
     lock();
     for (w : 0 .. 1) {
+#ifdef BREAK_ORDER              /* the owner begins another block in between */
         nameRunning(w);
+#endif
 #ifndef BREAK_DROP              /* leaves claimed blocks to their claims, which begin them */
         if
         :: isRegistered[w] -> returnRest(w)
         :: else
-        fi
+        fi;
+#endif
+#ifndef BREAK_ORDER
+        nameRunning(w);
+#endif
+#ifndef BREAK_DROP
+        /* Each running block has an operation, which is cancelled. */
+        atomic {
+            k = next[w];
+            assert(!mayBeNamed(w) || isNamed[w]);
+            k = 0
+        }
 #endif
     }
     atomic {

@@ -48,10 +48,11 @@ extension OperationQueue {
     func end(_ instrumentation: Instrumentation, unless isInUse: () -> Bool) {
         event { state in
             if isInUse() { return }
-            let old = self.instrumentation.bitwiseAnd(
+            let rest = self.instrumentation.bitwiseAnd(
                 ~instrumentation.rawValue, ordering: .acquiringAndReleasing
-            ).oldValue
-            state.isInstrumented = old & ~instrumentation.rawValue != 0
+            ).newValue
+            state.isInstrumented = rest != 0
+            if rest & Instrumentation.observed.rawValue == 0 { state.markOfBlocks = 0 }
         }
     }
 }

@@ -19,10 +19,10 @@ extension QueueState {
     /// these operations.
     mutating func cancelAll() -> [Operation] {
         var others: [Operation] = []
-        // A running block learns of the cancellation from its operation. Workers are to begin no
-        // other block.
-        materializeRunning()
+        // Workers begin no other block from here on. A running block learns of the cancellation
+        // from its operation.
         returnAllRests()
+        materializeRunning()
         for place in ring.head..<ring.tail {
             guard let entry = ring[place],
                 let operation = entry.operation ?? drop(entry, at: place)

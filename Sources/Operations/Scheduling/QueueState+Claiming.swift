@@ -88,8 +88,8 @@ extension QueueState {
                 holdsSlot: false, recallEpoch: recallEpoch, lane: OperationRing.cancelledLane
             ) { filling in
                 filling.append(first.entry, at: first.place)
-                while unbatchableCount == 0, filling.count < Claim.capacity,
-                    let next = takeCancelled()
+                while unbatchableCount == 0, !claimsIndividually,
+                    filling.count < Claim.capacity, let next = takeCancelled()
                 {
                     filling.append(next.entry, at: next.place)
                 }

@@ -62,7 +62,8 @@ struct QueueState: ~Copyable {
     /// Whether the queue has work to do around each operation; see `Instrumentation`. While this is
     /// set, each block gets its operation when it is claimed, at the latest.
     var isInstrumented = false { didSet { decideAboutBlocks() } }
-    /// The mark of operations for blocks that were added before the queue was observed; 0 for none.
+    /// The mark of operations for blocks that were added before the queue was observed; 0 if it is
+    /// not observed.
     var markOfBlocks: UInt64 = 0
     /// Whether observers must be notified of each operation that arrives or leaves. While this is
     /// set, each operation leaves by itself, so that each change is reported when it happens.
