@@ -60,15 +60,15 @@ extension JobQueue {
     func wait(
         for batch: Int64, until condition: (JobBatchCounts) -> Bool
     ) async throws -> JobBatchCounts {
-        let bell = Doorbell()
-        let registration = signals.addEnd { bell.ring() }
+        let wakeUp = AutoResetEvent()
+        let registration = signals.addEnd { wakeUp.signal() }
         defer { withExtendedLifetime(registration) {} }
         var pause = Duration.milliseconds(5)
         while true {
             let counts = try await JobBatch(id: batch, queue: self).counts
             if condition(counts) { return counts }
             try Task.checkCancellation()
-            await bell.wait(atMost: pause)
+            await wakeUp.wait(atMost: pause)
             pause = min(pause * 2, .milliseconds(250))
         }
     }

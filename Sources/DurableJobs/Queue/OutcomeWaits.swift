@@ -28,7 +28,7 @@ final class OutcomeWaits: Sendable {
     private let store: JobStore
     private let queue: String
     private let signals: LocalSignals
-    private let bell = Doorbell()
+    private let wakeUp = AutoResetEvent()
     private let state = Locked(State())
 
     init(_ store: JobStore, queue: String, _ signals: LocalSignals) {
@@ -51,7 +51,7 @@ final class OutcomeWaits: Sendable {
                 }
                 if isCancelled { return continuation.resume(throwing: CancellationError()) }
                 if isFirst { Task { await self.poll() } }
-                bell.ring()
+                wakeUp.signal()
             }
         } onCancel: {
             let waiter = state.withLock { state in
@@ -74,8 +74,8 @@ final class OutcomeWaits: Sendable {
     }
 
     private func poll() async {
-        let local = signals.addEnd { [weak self] in self?.bell.ring() }
-        let watch = store.database.watch(queue) { [weak self] in self?.bell.ring() }
+        let local = signals.addEnd { [weak self] in self?.wakeUp.signal() }
+        let watch = store.database.watch(queue) { [weak self] in self?.wakeUp.signal() }
         defer { withExtendedLifetime((local, watch)) {} }
         var pause = Duration.milliseconds(5)
         while true {
@@ -98,8 +98,8 @@ final class OutcomeWaits: Sendable {
             }
             // A question about many jobs is costly, so one serves several ends.
             let rest = min(Self.restPerJob * ids.count, Self.longestPause)
-            await Doorbell().wait(atMost: rest)
-            await bell.wait(atMost: pause - rest)
+            await AutoResetEvent().wait(atMost: rest)
+            await wakeUp.wait(atMost: pause - rest)
         }
     }
 

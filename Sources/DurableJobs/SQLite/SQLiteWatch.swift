@@ -15,7 +15,7 @@ final class SQLiteWatch: Sendable {
 
     private let path: String
     private let state = Locked(State())
-    private let closed = Doorbell()
+    private let closed = AutoResetEvent()
     let thread = DispatchQueue(label: "DurableJobs.watch")
 
     init(path: String) { self.path = path }
@@ -70,7 +70,7 @@ final class SQLiteWatch: Sendable {
         }
         timer.setCancelHandler { [closed] in
             try? connection.close()
-            closed.ring()
+            closed.signal()
         }
         let isWanted = state.withLock { state in
             guard !state.isOver else { return false }

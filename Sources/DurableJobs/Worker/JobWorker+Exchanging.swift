@@ -11,7 +11,7 @@ extension JobWorker {
             let now = Machine.timeSinceBoot
             switch state.withLock({ $0.nextStep(now: now) }) {
             case .finish: return
-            case .wait(let until): await bell.wait(atMost: until - now)
+            case .wait(let until): await wakeUp.wait(atMost: until - now)
             case .exchange(let exchange, let group): await perform(exchange, group)
             }
         }
@@ -48,7 +48,7 @@ extension JobWorker {
                 .exchanged(
                     committed: group.count, claimed: claimed.count, duration: now - start))
         }
-        if answer.leftUnresolved { upkeep.ring() }
+        if answer.leftUnresolved { upkeep.signal() }
     }
 
     /// Publishes or deletes the files of attempts, as the store has decided, and ends the waits for
@@ -122,7 +122,7 @@ extension JobWorker {
             guard let self, let operation else { return }
             operationEnded(record, operation)
         }
-        guard state.withLock({ $0.started(record, operation) }) else { return bell.ring() }
+        guard state.withLock({ $0.started(record, operation) }) else { return wakeUp.signal() }
         if isObserved {
             report(
                 .started(
@@ -144,7 +144,7 @@ extension JobWorker {
 
     private func reject(_ record: AttemptRecord, _ verdict: AttemptVerdict) {
         let now = Machine.timeSinceBoot
-        if state.withLock({ $0.rejected(record, verdict, now: now) }) == true { bell.ring() }
+        if state.withLock({ $0.rejected(record, verdict, now: now) }) == true { wakeUp.signal() }
     }
 
     private func operationEnded(
@@ -155,7 +155,7 @@ extension JobWorker {
         let now = Machine.timeSinceBoot
         switch state.withLock({ $0.operationEnded(record, verdict, now: now) }) {
         case nil: record.files.delete()
-        case true?: bell.ring()
+        case true?: wakeUp.signal()
         case false?: break
         }
     }

@@ -13,7 +13,7 @@ extension JobWorker {
             lease: options.lease,
             performing: types.values.map { PerformedJob(name: $0.name, version: $0.version) })
         lease.withLock { $0.end = start + options.lease }
-        watchdog.ring()
+        watchdog.signal()
     }
 
     /// Whether no lease lasts at this moment.
@@ -59,7 +59,7 @@ extension JobWorker {
         lease.withLock { lease in
             if let present = lease.end { lease.end = max(present, end) }
         }
-        watchdog.ring()
+        watchdog.signal()
     }
 
     private func cancel(_ job: JobID, because reason: String) {
@@ -99,10 +99,10 @@ extension JobWorker {
         while !lease.withLock({ $0.isOver }) {
             do {
                 try await register()
-                return bell.ring()
+                return wakeUp.signal()
             } catch {
                 report(.storeFailed(JobCoding.describe(error)))
-                await Doorbell().wait(atMost: .milliseconds(200))
+                await AutoResetEvent().wait(atMost: .milliseconds(200))
             }
         }
     }

@@ -63,10 +63,10 @@ public final class JobWorker: Sendable {
     let types: [String: JobType]
     let attachments: AttachmentLimit
     let state: Locked<WorkerState>
-    let bell = Doorbell()
-    let beats = Doorbell()
-    let upkeep = Doorbell()
-    let watchdog = Doorbell()
+    let wakeUp = AutoResetEvent()
+    let beats = AutoResetEvent()
+    let upkeep = AutoResetEvent()
+    let watchdog = AutoResetEvent()
     let lease: Locked<LeaseState>
 
     struct LeaseState: Sendable {
@@ -142,7 +142,7 @@ public final class JobWorker: Sendable {
                 group.addTask { await self.maintain() }
                 await self.exchange()
                 self.lease.withLock { $0.isOver = true }
-                for bell in [self.beats, self.upkeep, self.watchdog] { bell.ring() }
+                for event in [self.beats, self.upkeep, self.watchdog] { event.signal() }
             }
         } onCancel: {
             stop()
@@ -165,20 +165,20 @@ public final class JobWorker: Sendable {
         let waiting = state.withLock { $0.stopRequested() }
         for running in waiting { running.interrupt(.stopping, because: .workerStops) }
         _ = TimeSource.continuous.schedule(after: gracePeriod) { [weak self] in self?.endGrace() }
-        bell.ring()
-        beats.ring()
+        wakeUp.signal()
+        beats.signal()
     }
 
     private func endGrace() {
         for running in state.withLock({ $0.graceEnded() }) {
             running.operation.cancel(because: .workerStops)
         }
-        bell.ring()
+        wakeUp.signal()
     }
 
     func jobsAdded() {
         state.withLock { $0.jobsAdded() }
-        bell.ring()
+        wakeUp.signal()
     }
 
     var isObserved: Bool { options.observer != nil || jobs.observer.withLock { $0 != nil } }

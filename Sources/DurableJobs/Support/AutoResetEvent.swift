@@ -1,10 +1,10 @@
 #if DurableJobs
 import Operations
 
-/// Wakes one loop, which waits for an event or for a time. A ring before the wait counts.
-final class Doorbell: Sendable {
+/// Wakes one loop, which waits for an event or for a time. A signal before the wait counts.
+final class AutoResetEvent: Sendable {
     private struct State {
-        var isRung = false
+        var isSignalled = false
         /// Tells the timer of an earlier wait from that of the present one.
         var serial = 0
         var waiter: CheckedContinuation<Void, Never>?
@@ -13,10 +13,10 @@ final class Doorbell: Sendable {
     private let state = Locked(State())
 
     /// Ends the present wait, or the next one at once.
-    func ring() {
+    func signal() {
         let waiter = state.withLock { state in
             guard let waiter = state.waiter.take() else {
-                state.isRung = true
+                state.isSignalled = true
                 return nil as CheckedContinuation<Void, Never>?
             }
             return waiter
@@ -24,11 +24,11 @@ final class Doorbell: Sendable {
         waiter?.resume()
     }
 
-    /// Waits for a ring, at most for the given time. Only one task may wait at a time; its
+    /// Waits for a signal, at most for the given time. Only one task may wait at a time; its
     /// cancellation has no effect.
     func wait(atMost duration: Duration?) async {
         if let duration, duration <= .zero {
-            state.withLock { $0.isRung = false }
+            state.withLock { $0.isSignalled = false }
             return
         }
         let serial = state.withLock { state in
@@ -40,8 +40,8 @@ final class Doorbell: Sendable {
         }
         await withCheckedContinuation { continuation in
             let isDue = state.withLock { state in
-                if state.isRung || state.serial != serial {
-                    state.isRung = false
+                if state.isSignalled || state.serial != serial {
+                    state.isSignalled = false
                     return true
                 }
                 state.waiter = continuation
