@@ -111,7 +111,7 @@ struct JobMetricsTests {
         }
     }
 
-    @Test func aQueueWithoutBackendsReportsNothing() async throws {
+    @Test func queueWithoutBackendsReportsNothing() async throws {
         try await Observed.run { observed async throws in
             observed.queue.reportTelemetry(logger: nil, metrics: nil, tracer: nil)
             let handle = try await observed.tracer.withSpan("request") { _ in

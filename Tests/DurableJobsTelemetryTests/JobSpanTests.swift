@@ -47,7 +47,7 @@ struct JobSpanTests {
         }
     }
 
-    @Test func aJobOfAJobBelongsToTheSpanOfTheAttempt() async throws {
+    @Test func jobOfAJobBelongsToTheSpanOfTheAttempt() async throws {
         try await Observed.run { observed async throws in
             let queue = observed.queue
             let outer = try await queue.enqueue(Spawn())
@@ -91,7 +91,7 @@ struct JobSpanTests {
         }
     }
 
-    @Test func aCancelledAttemptIsNoError() async throws {
+    @Test func cancelledAttemptIsNoError() async throws {
         try await Observed.run { observed async throws in
             let job = ClaimedJob.sample(trace: nil)
             let observer = observed.queue.observer.withLock { $0 }
@@ -114,7 +114,7 @@ struct JobSpanTests {
     }
 
     /// The store keeps what W3C Trace Context defines, and nothing that a line cannot hold.
-    @Test func aTraceIsStoredAsLinesOfFields() async throws {
+    @Test func traceIsStoredAsLinesOfFields() async throws {
         try await Observed.run { observed async throws in
             let tracer = HeaderTracer()
             observed.queue.reportTelemetry(logger: nil, metrics: nil, tracer: tracer)

@@ -75,7 +75,7 @@ struct LeaseEndTests {
 
     /// The database has crashed, has lost the claim of a job, and gives it to the same worker.
     @Test(arguments: StoreKind.allCases)
-    func anAttemptWhoseClaimIsLostIsCancelled(_ kind: StoreKind) async throws {
+    func attemptWhoseClaimIsLostIsCancelled(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let job = RunNumber()
             try await withWorker(queue, [RunNumber.self]) { _ async throws in

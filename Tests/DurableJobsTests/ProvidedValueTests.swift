@@ -35,7 +35,7 @@ struct ProvidedValueTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aJobGetsTheValueOfItsWorker(_ kind: StoreKind) async throws {
+    func jobGetsTheValueOfItsWorker(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Fetch(item: "tea"))
             let shelf = Shelf(isMounted: true, name: "A")
@@ -45,7 +45,7 @@ struct ProvidedValueTests {
         }
     }
 
-    @Test func aMissingValueDiscardsTheJob() async throws {
+    @Test func missingValueDiscardsTheJob() async throws {
         try await withQueue(.file) { queue async throws in
             let handle = try await queue.enqueue(Fetch(item: "tea"), .retry(9))
             try await withWorker(queue, [Fetch.self]) { _ async throws in
@@ -58,7 +58,7 @@ struct ProvidedValueTests {
     /// A worker without the shelf postpones the job more often than the job may fail, and a worker
     /// with the shelf then runs it.
     @Test(arguments: StoreKind.allCases)
-    func aPostponedAttemptCountsAsNoFailure(_ kind: StoreKind) async throws {
+    func postponedAttemptCountsAsNoFailure(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Fetch(item: "tea"))
             let missing = Shelf(isMounted: false, name: "B")

@@ -18,7 +18,7 @@ struct SHA256Tests {
         #expect(SHA256.hexadecimalDigest(of: Data(text.utf8)) == digest)
     }
 
-    @Test func aMillionLettersHaveTheDigestOfTheStandard() {
+    @Test func millionLettersHaveTheDigestOfTheStandard() {
         let digest = SHA256.hexadecimalDigest(of: Data(repeating: 0x61, count: 1_000_000))
         #expect(digest == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
     }

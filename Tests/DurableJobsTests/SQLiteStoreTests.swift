@@ -11,7 +11,7 @@ import Testing
 /// What concerns SQLite files only.
 @Suite(.timeLimit(.minutes(5)))
 struct SQLiteStoreTests {
-    @Test func aNewerSchemaIsRefusedWithBothVersions() async throws {
+    @Test func newerSchemaIsRefusedWithBothVersions() async throws {
         try await withFolder { folder in
             let path = "\(folder)/jobs.sqlite"
             await (try JobQueue(in: .file(path))).close()
@@ -28,7 +28,7 @@ struct SQLiteStoreTests {
         }
     }
 
-    @Test func aFileThatIsNoDatabaseIsRefused() async throws {
+    @Test func fileThatIsNoDatabaseIsRefused() async throws {
         try await withFolder { folder in
             let path = "\(folder)/notes.txt"
             try Data(String(repeating: "just text ", count: 100).utf8)
@@ -43,7 +43,7 @@ struct SQLiteStoreTests {
         }
     }
 
-    @Test func aFolderThatDoesNotExistIsNamed() async throws {
+    @Test func folderThatDoesNotExistIsNamed() async throws {
         let error = await #expect(throws: JobError.self) {
             try await JobQueue(in: .file("/no/such/folder/jobs.sqlite"))
         }
@@ -90,7 +90,7 @@ struct SQLiteStoreTests {
     }
 
     /// SQLite refuses to wait when several connections change a new file to a write-ahead log.
-    @Test func aNewFileCanBeOpenedSeveralTimesAtOnce() async throws {
+    @Test func newFileCanBeOpenedSeveralTimesAtOnce() async throws {
         for _ in 0..<50 {
             try await withFolder { folder in
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -106,7 +106,7 @@ struct SQLiteStoreTests {
     }
 
     /// Without it, workers would find jobs by polling only.
-    @Test func aFileThatCannotBeWatchedYetIsWatchedLater() async throws {
+    @Test func fileThatCannotBeWatchedYetIsWatchedLater() async throws {
         try await withFolder { folder in
             let (later, changed) = ("\(folder)/later", Signal())
             let watch = SQLiteWatch(path: "\(later)/jobs.sqlite")
@@ -121,7 +121,7 @@ struct SQLiteStoreTests {
         }
     }
 
-    @Test func aClosedQueueIsOneFile() async throws {
+    @Test func closedQueueIsOneFile() async throws {
         try await withFolder { folder in
             let queue = try await JobQueue(in: .file("\(folder)/jobs.sqlite"))
             try await withWorker(queue, [Echo.self]) { _ async throws in
@@ -133,7 +133,7 @@ struct SQLiteStoreTests {
         }
     }
 
-    @Test func aJobBelongsToTheCallersTransaction() async throws {
+    @Test func jobBelongsToTheCallersTransaction() async throws {
         struct Rollback: Error {}
         try await withFolder { folder in
             let path = "\(folder)/jobs.sqlite"
@@ -161,7 +161,7 @@ struct SQLiteStoreTests {
     }
 
     /// A job in another file, or outside of a transaction, would be lost or stored alone.
-    @Test func aConnectionToAnotherFileIsRefused() async throws {
+    @Test func connectionToAnotherFileIsRefused() async throws {
         try await withFolder { folder in
             let path = "\(folder)/jobs.sqlite"
             let queue = try await JobQueue(in: .file(path))
@@ -245,7 +245,7 @@ struct SQLiteStoreTests {
         }
     }
 
-    @Test func aFullDiskIsNamedAndLosesNothing() async throws {
+    @Test func fullDiskIsNamedAndLosesNothing() async throws {
         try await withFolder { folder in
             let queue = try await JobQueue(in: .file("\(folder)/jobs.sqlite"))
             func limitPages(_ statement: String) async throws {
@@ -270,7 +270,7 @@ struct SQLiteStoreTests {
         }
     }
 
-    @Test func aClosedStoreSaysSo() async throws {
+    @Test func closedStoreSaysSo() async throws {
         try await withFolder { folder in
             let queue = try await JobQueue(in: .file("\(folder)/jobs.sqlite"))
             await queue.close()

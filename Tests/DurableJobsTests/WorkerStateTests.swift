@@ -69,7 +69,7 @@ struct WorkerStateTests {
         #expect(exchange.from == ReadyPlace(rank: 0, position: 7, id: 7))
     }
 
-    @Test func anEndWaitsAsLongAsItsAttemptTook() {
+    @Test func endWaitsAsLongAsItsAttemptTook() {
         var state = Self.state()
         let records = Self.begin(&state, 8, isFull: true)
         func reportTime(now: Duration) -> Duration? {
@@ -159,7 +159,7 @@ struct WorkerStateTests {
         return state
     }
 
-    @Test func aSlowFullLookIsNotRepeatedAtOnce() {
+    @Test func slowFullLookIsNotRepeatedAtOnce() {
         var state = Self.stateAfterLook(of: .milliseconds(43))
         guard case .wait(let until) = state.nextStep(now: .milliseconds(50)) else {
             Issue.record("the look was repeated")
@@ -173,7 +173,7 @@ struct WorkerStateTests {
         #expect(again.from == .start)
     }
 
-    @Test func aQuickFullLookIsRepeatedAtOnce() {
+    @Test func quickFullLookIsRepeatedAtOnce() {
         // The transaction took long, because a disk synced the ends of other jobs.
         var state = Self.stateAfterLook(of: .milliseconds(2))
         guard case .exchange(let again, _) = state.nextStep(now: .milliseconds(40)) else {
@@ -183,7 +183,7 @@ struct WorkerStateTests {
         #expect(again.from == .start)
     }
 
-    @Test func aFailedTransactionIsRepeatedWithTheKnownJobs() {
+    @Test func failedTransactionIsRepeatedWithTheKnownJobs() {
         var state = Self.state()
         let records = Self.begin(&state, 3, isFull: false)
         _ = state.operationEnded(records[0], Self.done, now: .zero)
@@ -203,7 +203,7 @@ struct WorkerStateTests {
         #expect(Set(second.known ?? []) == [Self.job(1).token, Self.job(2).token])
     }
 
-    @Test func aStoppingWorkerGivesUpIfTheStoreDoesNotAnswer() {
+    @Test func stoppingWorkerGivesUpIfTheStoreDoesNotAnswer() {
         var state = Self.state()
         _ = Self.begin(&state, 2, isFull: true)
         _ = state.stopRequested()
@@ -220,7 +220,7 @@ struct WorkerStateTests {
         Issue.record("the worker tries for ever")
     }
 
-    @Test func aWorkerWithoutTypesWaits() {
+    @Test func workerWithoutTypesWaits() {
         var state = WorkerState(worker: "w", limit: 2, queue: "q", performed: [])
         guard case .wait(let until) = state.nextStep(now: .seconds(5)) else {
             Issue.record("the worker claims nothing in particular")
@@ -229,7 +229,7 @@ struct WorkerStateTests {
         #expect(until > .seconds(6))
     }
 
-    @Test func aLostLeaseForgetsEverything() {
+    @Test func lostLeaseForgetsEverything() {
         var state = Self.state()
         let records = Self.begin(&state, 3, isFull: false)
         _ = state.operationEnded(records[0], Self.done, now: .zero)
@@ -242,7 +242,7 @@ struct WorkerStateTests {
     }
 
     /// The database has crashed, and has lost the claim of a job that still runs.
-    @Test func aClaimOfAHeldJobOvertakesItsAttempt() {
+    @Test func claimOfAHeldJobOvertakesItsAttempt() {
         var state = Self.state()
         let records = Self.begin(&state, 2, isFull: false)
         let again = Self.job(0, claim: 2)
@@ -276,7 +276,7 @@ struct WorkerStateTests {
         #expect(lost.dropped.count == 1 && lost.dropped.first === records[1])
     }
 
-    @Test func aStoppingWorkerHandsBackAndFinishes() {
+    @Test func stoppingWorkerHandsBackAndFinishes() {
         var state = Self.state()
         let records = Self.begin(&state, 2, isFull: true)
         #expect(state.stopRequested().isEmpty)
@@ -312,7 +312,7 @@ struct WorkerStateTests {
         return (jobs, group.map(\.verdict), isRefused)
     }
 
-    @Test func aRefusedGroupIsSplitUntilTheCauseIsAlone() {
+    @Test func refusedGroupIsSplitUntilTheCauseIsAlone() {
         var state = Self.state(limit: 16)
         let records = Self.begin(&state, 16, isFull: false)
         for record in records { _ = state.operationEnded(record, Self.done, now: .seconds(1)) }
@@ -334,7 +334,7 @@ struct WorkerStateTests {
         #expect(jobs == [5] && state.outstanding == 0)
     }
 
-    @Test func anEndThatCannotBeStoredGetsAReasonThatCan() {
+    @Test func endThatCannotBeStoredGetsAReasonThatCan() {
         var state = Self.state()
         let records = Self.begin(&state, 1, isFull: false)
         let verdict = AttemptVerdict.discarded(error: "čaj")
@@ -355,7 +355,7 @@ struct WorkerStateTests {
 
     // MARK: Suspects
 
-    @Test func aWorkerThatHoldsJobsClaimsNoSuspect() {
+    @Test func workerThatHoldsJobsClaimsNoSuspect() {
         var state = WorkerState(
             worker: "w", limit: 4, queue: "q",
             performed: [PerformedJob(name: "echo", version: 1)], suspectDeaths: 2)

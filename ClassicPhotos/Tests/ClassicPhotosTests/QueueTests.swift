@@ -83,7 +83,7 @@ struct QueueTests {
     /// Two workers and `process` share a batch, and one worker is killed in the middle. The results
     /// are those of a run without a queue.
     @Test(arguments: QueueKind.allCases)
-    func aKilledWorkerLosesNothing(_ kind: QueueKind) async throws {
+    func killedWorkerLosesNothing(_ kind: QueueKind) async throws {
         try await withTemporaryFolder { folder in
             let source = folder.appendingPathComponent("in")
             let (plain, shared) = (
@@ -133,7 +133,7 @@ struct QueueTests {
         }
     }
 
-    @Test func aFolderThatWasBegunWithoutAQueueGoesOn() async throws {
+    @Test func folderThatWasBegunWithoutAQueueGoesOn() async throws {
         try await withTemporaryFolder { folder in
             let (source, results) = (
                 folder.appendingPathComponent("in"), folder.appendingPathComponent("out")
@@ -193,7 +193,7 @@ struct QueueTests {
     }
 
     @Test(arguments: QueueKind.allCases)
-    func aDryRunAsksTheQueueAndStoresNothing(kind: QueueKind) async throws {
+    func dryRunAsksTheQueueAndStoresNothing(kind: QueueKind) async throws {
         try await withTemporaryFolder { folder in
             try await kind.withQueue(in: folder) { try await checkDryRun(kind, folder, $0) }
         }
@@ -241,7 +241,7 @@ struct QueueTests {
     }
 
     @Test(arguments: QueueKind.allCases)
-    func aCommandMakesTheTables(kind: QueueKind) async throws {
+    func commandMakesTheTables(kind: QueueKind) async throws {
         try await withTemporaryFolder { folder in
             try await kind.withQueue(in: folder) { queue in
                 let migrate = ["jobs", "migrate", "--queue", queue]
@@ -271,7 +271,7 @@ struct QueueTests {
         }
     }
 
-    @Test func aWorkerSaysThatItMadeTheQueue() async throws {
+    @Test func workerSaysThatItMadeTheQueue() async throws {
         try await withTemporaryFolder { folder in
             let queue = folder.appendingPathComponent("typo.sqlite").path
             for isNew in [true, false] {
@@ -294,7 +294,7 @@ struct QueueTests {
         }
     }
 
-    @Test func aWorkerThatDoesNotSeeTheFolderLeavesThePhotosToOthers() async throws {
+    @Test func workerThatDoesNotSeeTheFolderLeavesThePhotosToOthers() async throws {
         try await withTemporaryFolder { folder in
             let (source, results) = (
                 folder.appendingPathComponent("in"), folder.appendingPathComponent("out")

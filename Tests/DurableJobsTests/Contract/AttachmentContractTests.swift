@@ -25,7 +25,7 @@ struct AttachmentContractTests {
     private func bytes(_ count: Int) -> Data { Data(repeating: 7, count: count) }
 
     @Test(arguments: StoreKind.allCases)
-    func anAttachmentIsCommittedWithItsJobAndRemoved(_ kind: StoreKind) async throws {
+    func attachmentIsCommittedWithItsJobAndRemoved(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let plain = try await queue.enqueue(Echo(text: "plain"))
             let handles = try await queue.enqueue([0, 1, 100_000].map { Attach(byteCount: $0) })
@@ -66,7 +66,7 @@ struct AttachmentContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aFailedOrCancelledAttemptLeavesNone(_ kind: StoreKind) async throws {
+    func failedOrCancelledAttemptLeavesNone(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let failed = try await queue.enqueue(Attach(byteCount: 5, failures: 1))
             let cancelled = try await queue.enqueue(Attach(byteCount: 5))
@@ -86,7 +86,7 @@ struct AttachmentContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aFencedAttemptLeavesNoneAndARepeatedCommitAddsNone(_ kind: StoreKind) async throws {
+    func fencedAttemptLeavesNoneAndARepeatedCommitAddsNone(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Attach(byteCount: 5))
             let slow = try await Ghost(queue, performing: [Attach.name])
@@ -111,7 +111,7 @@ struct AttachmentContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aJobJoinsACompletedOneUntilItsAttachmentIsRemoved(_ kind: StoreKind) async throws {
+    func jobJoinsACompletedOneUntilItsAttachmentIsRemoved(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let first = try await queue.enqueue(Attach(byteCount: 5), .unique(by: "a"))
             let other = try await queue.enqueue(Echo(text: "other"), .unique(by: "a"))

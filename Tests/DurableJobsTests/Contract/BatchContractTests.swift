@@ -16,7 +16,7 @@ struct BatchContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aBatchWhoseWriterDiesIsNotWaitedForForEver(_ kind: StoreKind) async throws {
+    func batchWhoseWriterDiesIsNotWaitedForForEver(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let batch = try await queue.makeBatch(named: "photos")
             #expect(try await !batch.counts.isAbandoned)
@@ -43,7 +43,7 @@ struct BatchContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aBatchIsClosedByAnotherProgram(_ kind: StoreKind) async throws {
+    func batchIsClosedByAnotherProgram(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let batch = try await queue.makeBatch()
             try await silenceWriters(queue)
@@ -97,7 +97,7 @@ struct BatchContractTests {
     // MARK: Keys that outlive their jobs
 
     @Test(arguments: StoreKind.allCases)
-    func anEndedJobIsJoinedForATime(_ kind: StoreKind) async throws {
+    func endedJobIsJoinedForATime(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             func enqueue(_ key: String) async throws -> JobID {
                 try await queue.enqueue(
@@ -132,7 +132,7 @@ struct BatchContractTests {
 
     /// Another process enqueues the job, and completes it, between the look and the insertion.
     @Test(arguments: StoreKind.allCases)
-    func aJobThatComesAndGoesIsJoined(_ kind: StoreKind) async throws {
+    func jobThatComesAndGoesIsJoined(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let trait = JobTrait.unique(by: "a", within: .seconds(60))
             let job = try queue.newJob(Echo(text: ""), JobOptions([trait]))
@@ -176,7 +176,7 @@ struct BatchContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aNewerSchemaThatIsCompatibleIsUsed(_ kind: StoreKind) async throws {
+    func newerSchemaThatIsCompatibleIsUsed(_ kind: StoreKind) async throws {
         try await withStorage(kind) { storage in
             try await storage.migrate()
             let first = try await JobQueue("tests", in: storage)

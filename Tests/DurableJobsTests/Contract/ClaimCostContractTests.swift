@@ -70,7 +70,7 @@ struct ClaimCostContractTests {
 
     /// Thousands of jobs that the worker does not perform come first.
     @Test(arguments: StoreKind.allCases)
-    func aClaimFindsItsJobsByTheirType(_ kind: StoreKind) async throws {
+    func claimFindsItsJobsByTheirType(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             try await queue.enqueue((0..<3_000).map { Note(board: "", line: "\($0)") })
             let mine = try await queue.enqueue(Echo(text: ""))

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ControlContractTests {
     @Test(arguments: StoreKind.allCases)
-    func aRunningJobIsCancelled(_ kind: StoreKind) async throws {
+    func runningJobIsCancelled(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let job = Wait()
             let handle = try await queue.enqueue(job)
@@ -23,7 +23,7 @@ struct ControlContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aDiscardedJobCanBeRetried(_ kind: StoreKind) async throws {
+    func discardedJobCanBeRetried(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Flaky(failures: 1))
             try await withWorker(queue, [Flaky.self]) { _ async throws in
@@ -52,7 +52,7 @@ struct ControlContractTests {
 
     /// A job that waits for another one goes on waiting when it is retried.
     @Test(arguments: StoreKind.allCases)
-    func aRetriedJobWaitsForItsDependencies(_ kind: StoreKind) async throws {
+    func retriedJobWaitsForItsDependencies(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let first = try await queue.enqueue(Echo(text: "first"))
             let second = try await queue.enqueue(Join(parts: [first]), after: first)
@@ -67,7 +67,7 @@ struct ControlContractTests {
 
     /// The dependency ends while the dependent is cancelled.
     @Test(arguments: StoreKind.allCases)
-    func aRetriedJobCountsTheDependenciesThatHaveEnded(_ kind: StoreKind) async throws {
+    func retriedJobCountsTheDependenciesThatHaveEnded(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let parts = try await queue.enqueue([Echo(text: "a"), Echo(text: "b")])
             let join = try await queue.enqueue(Join(parts: parts), after: parts[0], parts[1])
@@ -159,7 +159,7 @@ struct ControlContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aCancelledWaitLeavesTheJob(_ kind: StoreKind) async throws {
+    func cancelledWaitLeavesTheJob(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Echo(text: "stays"))
             let wait = Task { try await handle.value }
@@ -170,7 +170,7 @@ struct ControlContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aResultOfAnotherTypeIsAnError(_ kind: StoreKind) async throws {
+    func resultOfAnotherTypeIsAnError(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Echo(text: "text"))
             try await withWorker(queue, [Echo.self]) { _ async throws in
@@ -185,7 +185,7 @@ struct ControlContractTests {
     // MARK: Staged files
 
     @Test(arguments: StoreKind.allCases)
-    func aStagedFileGetsItsNameWithTheCommit(_ kind: StoreKind) async throws {
+    func stagedFileGetsItsNameWithTheCommit(_ kind: StoreKind) async throws {
         try await withFolder { folder in
             try await withQueue(kind) { queue async throws in
                 let (good, bad) = ("\(folder)/good", "\(folder)/bad")
@@ -263,7 +263,7 @@ struct ControlContractTests {
 
     /// The folder of the results exists on this machine with another content.
     @Test(arguments: StoreKind.allCases)
-    func anOlderFileIsNotTakenForTheResult(_ kind: StoreKind) async throws {
+    func olderFileIsNotTakenForTheResult(_ kind: StoreKind) async throws {
         try await withFolder { folder in
             try await withQueue(kind) { queue async throws in
                 let staging = "\(folder)/.stage"
@@ -313,7 +313,7 @@ struct ControlContractTests {
 
     /// The job fails for good while its cancellation is on its way.
     @Test(arguments: StoreKind.allCases)
-    func aPendingCancellationKeepsTheError(_ kind: StoreKind) async throws {
+    func pendingCancellationKeepsTheError(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let handles = try await queue.enqueue((0..<3).map { Echo(text: "\($0)") })
             let ghost = try await Ghost(queue)

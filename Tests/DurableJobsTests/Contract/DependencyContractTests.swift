@@ -75,7 +75,7 @@ struct DependencyContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aFailureCancelsTheWholeChainAndReachesItsHandler(_ kind: StoreKind) async throws {
+    func failureCancelsTheWholeChainAndReachesItsHandler(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let first = try await queue.enqueue(Flaky(failures: 1))
             let second = try await queue.enqueue(Echo(text: "2"), after: first)
@@ -92,7 +92,7 @@ struct DependencyContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aCancelledJobIsNoFailure(_ kind: StoreKind) async throws {
+    func cancelledJobIsNoFailure(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let first = try await queue.enqueue(Echo(text: "1"))
             let handler = try await queue.enqueue(Echo(text: "handler"), after: first.on(.failure))
@@ -105,7 +105,7 @@ struct DependencyContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aWideDependentStartsAfterAllOfItsDependencies(_ kind: StoreKind) async throws {
+    func wideDependentStartsAfterAllOfItsDependencies(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let board = Board.newName()
             let parts = try await queue.enqueue((0..<150).map { Note(board: board, line: "\($0)") })
@@ -124,7 +124,7 @@ struct DependencyContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aGraphIsStoredInItsOrder(_ kind: StoreKind) async throws {
+    func graphIsStoredInItsOrder(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let board = Board.newName()
             var graph = JobGraph()

@@ -19,7 +19,7 @@ private struct Counted: Job {
 @Suite(.timeLimit(.minutes(5)))
 struct EnqueueContractTests {
     @Test(arguments: StoreKind.allCases)
-    func aJobRunsAndItsResultIsRead(_ kind: StoreKind) async throws {
+    func jobRunsAndItsResultIsRead(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Echo(text: "hello"))
             #expect(try await queue.info(handle.id)?.state == .available)
@@ -45,7 +45,7 @@ struct EnqueueContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aBatchIsHeldBackWhileTooManyOfItsJobsAreUnfinished(_ kind: StoreKind) async throws {
+    func batchIsHeldBackWhileTooManyOfItsJobsAreUnfinished(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let board = Board.newName()
             try await withWorker(queue, [Counted.self]) { _ async throws in
@@ -65,7 +65,7 @@ struct EnqueueContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func anAsyncSequenceIsABatch(_ kind: StoreKind) async throws {
+    func asyncSequenceIsABatch(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let (stream, continuation) = AsyncStream.makeStream(of: String.self)
             for text in ["a", "b", "c"] { continuation.yield(text) }
@@ -79,7 +79,7 @@ struct EnqueueContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func anUnfinishedJobWithTheSameKeyIsJoined(_ kind: StoreKind) async throws {
+    func unfinishedJobWithTheSameKeyIsJoined(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let key = String(repeating: "k", count: 10_000)
             let first = try await queue.enqueue(Echo(text: "first"), .unique(by: key))
@@ -98,7 +98,7 @@ struct EnqueueContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aDelayedJobStartsWhenItsTimeHasCome(_ kind: StoreKind) async throws {
+    func delayedJobStartsWhenItsTimeHasCome(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let start = ContinuousClock.now
             let delayed = try await queue.enqueue(
@@ -174,7 +174,7 @@ struct EnqueueContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aTypeOfJobStatesItsTraitsOnce(_ kind: StoreKind) async throws {
+    func typeOfJobStatesItsTraitsOnce(_ kind: StoreKind) async throws {
         struct Stubborn: Job {
             static let name = "stubborn"
             static var defaultTraits: [JobTrait] { [.retry(2, backoff: .none), .priority(.high)] }

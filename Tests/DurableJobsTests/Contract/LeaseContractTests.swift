@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct LeaseContractTests {
     @Test(arguments: StoreKind.allCases)
-    func aFencedWorkerCannotCommit(_ kind: StoreKind) async throws {
+    func fencedWorkerCannotCommit(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Echo(text: ""))
             let (slow, quick) = (try await Ghost(queue), try await Ghost(queue))
@@ -37,7 +37,7 @@ struct LeaseContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aCommitMayBeRepeated(_ kind: StoreKind) async throws {
+    func commitMayBeRepeated(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let first = try await queue.enqueue(Echo(text: ""))
             let dependent = try await queue.enqueue(Echo(text: ""), after: first)
@@ -86,7 +86,7 @@ struct LeaseContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aWorkerWithoutALeaseClaimsNothing(_ kind: StoreKind) async throws {
+    func workerWithoutALeaseClaimsNothing(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Echo(text: ""))
             let ghost = try await Ghost(queue, lease: .zero)
@@ -112,7 +112,7 @@ struct LeaseContractTests {
 
     /// The store gives a job to the worker that holds an earlier attempt with the same number.
     @Test(arguments: StoreKind.allCases)
-    func anAttemptWhoseClaimIsLostIsFenced(_ kind: StoreKind) async throws {
+    func attemptWhoseClaimIsLostIsFenced(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Echo(text: ""))
             let ghost = try await Ghost(queue)
@@ -139,7 +139,7 @@ struct LeaseContractTests {
 
     /// The worker knows an earlier attempt of the job that it has claimed without an answer.
     @Test(arguments: StoreKind.allCases)
-    func aJobOfALostClaimIsHandedBackBesideAnOldAttempt(_ kind: StoreKind) async throws {
+    func jobOfALostClaimIsHandedBackBesideAnOldAttempt(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Echo(text: ""))
             let ghost = try await Ghost(queue)
@@ -152,7 +152,7 @@ struct LeaseContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aJobWhoseWorkersKeepDyingIsDiscarded(_ kind: StoreKind) async throws {
+    func jobWhoseWorkersKeepDyingIsDiscarded(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let poison = try await queue.enqueue(Echo(text: ""), .exclusive(by: "poison"))
             let dependent = try await queue.enqueue(Echo(text: ""), after: poison.on(.failure))
@@ -208,7 +208,7 @@ struct LeaseContractTests {
 
     /// All workers of a process die with it, and any of their jobs may be the cause.
     @Test(arguments: StoreKind.allCases)
-    func aJobIsNotAloneBesideAnotherWorkerOfItsProcess(_ kind: StoreKind) async throws {
+    func jobIsNotAloneBesideAnotherWorkerOfItsProcess(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let other = try queue.queue("other")
             let job = try await queue.enqueue(Echo(text: ""))
@@ -247,7 +247,7 @@ struct LeaseContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aSmallBatchTakesTurnsWithALargeOne(_ kind: StoreKind) async throws {
+    func smallBatchTakesTurnsWithALargeOne(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let ghost = try await Ghost(queue)
             try await queue.enqueue((0..<1_000).map { _ in Echo(text: "large") })

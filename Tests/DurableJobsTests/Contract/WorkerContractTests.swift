@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct WorkerContractTests {
     @Test(arguments: StoreKind.allCases)
-    func aFailedJobIsRetried(_ kind: StoreKind) async throws {
+    func failedJobIsRetried(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(
                 Flaky(failures: 2), .retry(2, backoff: .constant(.milliseconds(20))))
@@ -19,7 +19,7 @@ struct WorkerContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aJobWithoutRetriesLeftIsDiscardedWithItsError(_ kind: StoreKind) async throws {
+    func jobWithoutRetriesLeftIsDiscardedWithItsError(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(
                 Flaky(failures: 5), .retry(1, backoff: .none))
@@ -33,7 +33,7 @@ struct WorkerContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aPermanentFailureIsNotRetried(_ kind: StoreKind) async throws {
+    func permanentFailureIsNotRetried(_ kind: StoreKind) async throws {
         struct Hopeless: Job {
             static let name = "hopeless"
             func perform(in context: JobContext) async throws -> NoOutput {
@@ -51,7 +51,7 @@ struct WorkerContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func anAttemptThatTakesTooLongFails(_ kind: StoreKind) async throws {
+    func attemptThatTakesTooLongFails(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let job = Wait()
             let handle = try await queue.enqueue(job, .timeout(.milliseconds(50)))
@@ -63,7 +63,7 @@ struct WorkerContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aJobBeyondItsDeadlineIsDiscarded(_ kind: StoreKind) async throws {
+    func jobBeyondItsDeadlineIsDiscarded(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let late = try await queue.enqueue(
                 Echo(text: ""), .deadline(Date(timeIntervalSince1970: 0)))
@@ -172,7 +172,7 @@ struct WorkerContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aResultThatIsTooLargeDiscardsItsJob(_ kind: StoreKind) async throws {
+    func resultThatIsTooLargeDiscardsItsJob(_ kind: StoreKind) async throws {
         struct Large: Job {
             static let name = "large"
             func perform(in context: JobContext) async throws -> String {
@@ -189,7 +189,7 @@ struct WorkerContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aStoppedWorkerHandsItsJobsBackUncounted(_ kind: StoreKind) async throws {
+    func stoppedWorkerHandsItsJobsBackUncounted(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let job = Wait()
             let handle = try await queue.enqueue(job)
@@ -212,7 +212,7 @@ struct WorkerContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func aRunningJobMayFinishWhileItsWorkerStops(_ kind: StoreKind) async throws {
+    func runningJobMayFinishWhileItsWorkerStops(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
             let job = Wait()
             let handle = try await queue.enqueue(job)

@@ -32,7 +32,7 @@ struct PostgresLockTests {
         }
     }
 
-    @Test func aDependentInAnOpenTransactionStopsNobody() async throws {
+    @Test func dependentInAnOpenTransactionStopsNobody() async throws {
         try await withApplication { queue, application in
             let first = try await queue.enqueue(Echo(text: "first"))
             let failing = try await queue.enqueue(Flaky(failures: 1))
@@ -57,7 +57,7 @@ struct PostgresLockTests {
         }
     }
 
-    @Test func anOpenUniqueKeyStopsNeitherWorkersNorOtherCalls() async throws {
+    @Test func openUniqueKeyStopsNeitherWorkersNorOtherCalls() async throws {
         try await withApplication { queue, application in
             let open = try queue.enqueue(
                 Echo(text: "open"), .unique(by: "key"), in: application.connection)
@@ -88,7 +88,7 @@ struct PostgresLockTests {
     }
 
     /// The application locks the row of one job of a group.
-    @Test func aLockedRowHoldsNoOtherEndBack() async throws {
+    @Test func lockedRowHoldsNoOtherEndBack() async throws {
         try await withApplication { queue, application in
             let jobs = (0..<20).map { _ in Wait() }
             let handles = try await queue.enqueue(jobs)
@@ -112,7 +112,7 @@ struct PostgresLockTests {
 
     private let latin1 = "ENCODING LATIN1 LOCALE 'C' TEMPLATE template0"
 
-    @Test func aReasonThatCannotBeStoredEndsItsJobAllTheSame() async throws {
+    @Test func reasonThatCannotBeStoredEndsItsJobAllTheSame() async throws {
         struct Emoji: Job {
             static let name = "emoji"
             var text: String
@@ -136,7 +136,7 @@ struct PostgresLockTests {
         }
     }
 
-    @Test func aNameThatCannotBeStoredIsRefused() async throws {
+    @Test func nameThatCannotBeStoredIsRefused() async throws {
         struct Named: Job {
             static let name = "čaj"
 

@@ -61,7 +61,7 @@ struct PostgresStoreTests {
         #expect(!text.contains("pa55word"))
     }
 
-    @Test func aServerThatOnlyReadsIsRefused() async throws {
+    @Test func serverThatOnlyReadsIsRefused() async throws {
         try await withDatabase { url in
             let link = PostgresLink(try PostgresTarget(url), label: "test")
             try await link.perform {
@@ -82,7 +82,7 @@ struct PostgresStoreTests {
         #expect(!JobStorage.postgres(url).description.contains("pa55word"))
     }
 
-    @Test func aNewerSchemaIsRefused() async throws {
+    @Test func newerSchemaIsRefused() async throws {
         try await withDatabase { url in
             await (try JobQueue(in: .postgres(url))).close()
             let link = PostgresLink(try PostgresTarget(url), label: "test")
@@ -126,7 +126,7 @@ struct PostgresStoreTests {
 
     /// The grants are those of the page of DurableJobsPostgres.
     @Test(arguments: [nil, "work places"])
-    func aRoleThatMayOnlyReadAndWriteOpensAndWorks(_ schema: String?) async throws {
+    func roleThatMayOnlyReadAndWriteOpensAndWorks(_ schema: String?) async throws {
         try await withDatabase { url in
             try await JobStorage.postgres(url, schema: schema).migrate()
             try await withRole(url) { url, role, link in
@@ -210,7 +210,7 @@ struct PostgresStoreTests {
         }
     }
 
-    @Test func aJobBelongsToTheCallersTransaction() async throws {
+    @Test func jobBelongsToTheCallersTransaction() async throws {
         try await withDatabase { url in
             let queue = try await JobQueue(in: .postgres(url))
             let link = PostgresLink(try PostgresTarget(url), label: "caller")
@@ -281,7 +281,7 @@ struct PostgresStoreTests {
 
     /// The index of a worker's running jobs has an entry for each earlier run while an old
     /// transaction keeps them.
-    @Test func aReportFindsItsJobByTheNumber() async throws {
+    @Test func reportFindsItsJobByTheNumber() async throws {
         try await withDatabase { url in
             let queue = try await JobQueue("tests", in: .postgres(url))
             let plan = try await queue.store.database.transaction(.relaxed) { session in
@@ -297,7 +297,7 @@ struct PostgresStoreTests {
 
     /// Another process is another set of connections: only the notification can tell this worker at
     /// once.
-    @Test func aNotificationWakesAnIdleWorker() async throws {
+    @Test func notificationWakesAnIdleWorker() async throws {
         try await withDatabase { url in
             let queue = try await JobQueue("tests", in: .postgres(url))
             let other = try await JobQueue("tests", in: .postgres(url))
@@ -327,7 +327,7 @@ struct PostgresStoreTests {
 
     /// An `enqueue` whose only message also commits cannot be repeated, so the loss is to be
     /// noticed before.
-    @Test func aConnectionThatEndedWhileItWasIdleIsNoticed() async throws {
+    @Test func connectionThatEndedWhileItWasIdleIsNoticed() async throws {
         try await withDatabase { url in
             let link = PostgresLink(try PostgresTarget(url), label: "test")
             let queue = try await JobQueue("tests", in: .postgres(url))
@@ -354,7 +354,7 @@ struct PostgresStoreTests {
     }
 
     /// Before COMMIT nothing can have been committed.
-    @Test func aTransactionIsRepeatedOnceWhenItsConnectionIsLost() async throws {
+    @Test func transactionIsRepeatedOnceWhenItsConnectionIsLost() async throws {
         try await withDatabase { url in
             let link = PostgresLink(try PostgresTarget(url), label: "test")
             let victim = PostgresLink(try PostgresTarget(url), label: "victim")
@@ -476,7 +476,7 @@ struct PostgresStoreTests {
         }
     }
 
-    @Test func aListenerConnectsAgainAndClosesItsConnections() async throws {
+    @Test func listenerConnectsAgainAndClosesItsConnections() async throws {
         try await withDatabase { url in
             let target = try PostgresTarget(url)
             let link = PostgresLink(target, label: "test")

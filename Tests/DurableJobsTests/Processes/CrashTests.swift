@@ -129,7 +129,7 @@ struct CrashTests {
         }
     }
 
-    @Test func aJobStartsElsewhereSoonAfterItsWorkerWasKilled() async throws {
+    @Test func jobStartsElsewhereSoonAfterItsWorkerWasKilled() async throws {
         try await withFolder { folder in
             let path = "\(folder)/jobs.sqlite"
             let queue = try await JobQueue("tests", in: .file(path))

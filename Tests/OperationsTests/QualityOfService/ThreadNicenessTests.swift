@@ -21,7 +21,7 @@ struct ThreadNicenessTests {
     @Test(arguments: [
         (QualityOfService.background, Int32(10)), (.utility, 5), (.default, 0), (.userInitiated, 0),
     ])
-    func aBlockRunsAtTheNicenessOfItsQuality(quality: QualityOfService, expected: Int32) async {
+    func blockRunsAtTheNicenessOfItsQuality(quality: QualityOfService, expected: Int32) async {
         let seen = Recorder<Int32>()
         let plain = BlockOperation { seen.record(Self.niceness()) }
         let blocks = BlockOperation { seen.record(Self.niceness()) }
@@ -122,7 +122,7 @@ struct ThreadNicenessTests {
         #expect(seen.events == Array(repeating: 5, count: 100))
     }
 
-    @Test func anOperationBehindRaisesThoseAheadOfIt() async {
+    @Test func operationBehindRaisesThoseAheadOfIt() async {
         let seen = Recorder<Int32>()
         let queue = suspendedQueue()
         for _ in 0..<50 {
@@ -138,7 +138,7 @@ struct ThreadNicenessTests {
         #expect(seen.events == Array(repeating: 0, count: 50))
     }
 
-    @Test func aPromotionMakesNothingSlower() async {
+    @Test func promotionMakesNothingSlower() async {
         let seen = Recorder<Int32>()
         let queue = suspendedQueue()
         queue.addOperation { seen.record(Self.niceness()) }
@@ -155,7 +155,7 @@ struct ThreadNicenessTests {
     }
 
     @Test(arguments: [true, false], [true, false])
-    func anOperationThatIsPromotedWhileItRunsKeepsItsThread(
+    func operationThatIsPromotedWhileItRunsKeepsItsThread(
         usesFastPath: Bool, isObserved: Bool
     ) async {
         let (begun, promoted, seen) = (Signal(), Signal(), Recorder<Int32>())
@@ -187,7 +187,7 @@ struct ThreadNicenessTests {
 
     /// In a process of its own, where no test scheduler has ever existed: its tasks begin on any
     /// worker.
-    @Test func anAsyncBodyHasTheNicenessOfItsQuality() async {
+    @Test func asyncBodyHasTheNicenessOfItsQuality() async {
         await #expect(processExitsWith: .success) {
             let (begun, promoted, seen) = (Signal(), Signal(), Recorder<Int32>())
             let operation = TypedOperation<Void> {
@@ -294,7 +294,7 @@ struct ThreadNicenessTests {
 
     // MARK: Without
 
-    @Test(.enabled(if: isRoot)) func anUnprivilegedProcessGetsWhatItMay() async {
+    @Test(.enabled(if: isRoot)) func unprivilegedProcessGetsWhatItMay() async {
         await #expect(processExitsWith: .success) {
             guard setuid(65_534) == 0 else { exit(9) }
             let seen = Recorder<[Int32]>()

@@ -69,7 +69,7 @@ struct ThreadPriorityTests {
         #expect(haveEnded)
     }
 
-    @Test func aCancelledOperationNeedsNoThread() async {
+    @Test func cancelledOperationNeedsNoThread() async {
         let ran = Tally()
         let operation = BlockOperation { ran.increment() }
         operation.threadPriority = 0
@@ -79,7 +79,7 @@ struct ThreadPriorityTests {
     }
 
     /// Each operation blocks until the last one runs, so the pool has to replace all others.
-    @Test func aThreadThatBlocksIsReplaced() async {
+    @Test func threadThatBlocksIsReplaced() async {
         let count = 2 * WorkerPool.shared.cores + 2
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = count
@@ -99,7 +99,7 @@ struct ThreadPriorityTests {
     }
 
     /// Each operation waits in the library for an operation of another queue.
-    @Test func aThreadThatWaitsIsReplaced() async {
+    @Test func threadThatWaitsIsReplaced() async {
         let (outer, inner) = (OperationQueue(), OperationQueue())
         outer.maxConcurrentOperationCount = 20
         let ran = Tally()
@@ -130,7 +130,7 @@ struct ThreadPriorityTests {
         #expect(seen.events == [7])
     }
 
-    @Test func anOperationStartedByHandDoesNotChangeItsWorker() async {
+    @Test func operationStartedByHandDoesNotChangeItsWorker() async {
         let seen = Recorder<Int32>()
         let queue = serialQueue()
         queue.addOperation {

@@ -6,7 +6,7 @@ import Testing
 /// The rule of a queue's order as a value, and the ready operations that it orders.
 struct ReadyOrderTests {
     @Test(arguments: OperationQueueOrder.allCases, [nil, 1, 40] as [Int64?])
-    func aRuleKeepsItsSettings(setting: OperationQueueOrder, span: Int64?) {
+    func ruleKeepsItsSettings(setting: OperationQueueOrder, span: Int64?) {
         var order = ReadyOrder(setting, ageingSpan: span, cursor: 3)
         order.advance(to: 8)
         #expect(order.setting == setting && order.ageingSpan == span)

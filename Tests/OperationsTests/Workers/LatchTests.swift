@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-@Suite(.ownThreads, .timeLimit(.minutes(1)))
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct LatchTests {
     @Test func openLatchEndsWaitsUntilClosed() {
         let latch = Latch()

@@ -8,7 +8,7 @@ import Testing
 struct PoolClassesTests {
     private func item(_ urgency: Urgency) -> WorkItem { .block({}, urgency) }
 
-    @Test func anItemOrdersAThreadOfItsClass() {
+    @Test func itemOrdersAThreadOfItsClass() {
         var pool = PoolState(cores: 4, maximumThreads: 10)
         for urgency in Urgency.allCases { #expect(pool.submitted(item(urgency)).wakesMonitor) }
         // Usual workers also run epilogues and timers. The background item then has to wait, but
@@ -17,7 +17,7 @@ struct PoolClassesTests {
         #expect(pool.monitorTakesThreadRequests() == expected)
     }
 
-    @Test func aParkedWorkerOfAnotherClassIsNotWoken() {
+    @Test func parkedWorkerOfAnotherClassIsNotWoken() {
         var pool = PoolState(cores: 2, maximumThreads: 10)
         let usual = pool.parkedWorker(of: .usual)
         let action = pool.submitted(item(.background))
@@ -27,7 +27,7 @@ struct PoolClassesTests {
     }
 
     /// The worker of a class finds nothing for itself and has to wake the next class.
-    @Test func aWorkerThatFindsNothingWakesAWorkerOfAnotherClass() {
+    @Test func workerThatFindsNothingWakesAWorkerOfAnotherClass() {
         var pool = PoolState(cores: 1, maximumThreads: 10)
         let background = pool.parkedWorker(of: .background)
         _ = pool.submitted(item(.usual))

@@ -48,7 +48,7 @@ struct ControlGroupsTests {
         #expect(quota(files) == .processors(1))
     }
 
-    @Test func aContainerMayShowItsGroupAsTheMountPoint() {
+    @Test func containerMayShowItsGroupAsTheMountPoint() {
         let files = [
             "/proc/self/cgroup": "0::/docker/abc/job\n",
             "/proc/self/mountinfo":

@@ -102,7 +102,7 @@ struct TimerListTests {
 
     /// The machine slept: that time counts, but the monitor thread has not slept any longer by its
     /// clock.
-    @Test func aMonitorThreadThatOversleepsIsWoken() {
+    @Test func monitorThreadThatOversleepsIsWoken() {
         var list = TimerList<Int>()
         _ = list.add(1, at: 1_000, now: 0)
         #expect(list.nextVisit(after: 0) == 1_000)
@@ -132,7 +132,7 @@ struct PoolTimerTests {
         deinit { end() }
     }
 
-    @Test func anActionIsCalledOnceOnAWorker() async {
+    @Test func actionIsCalledOnceOnAWorker() async {
         let called = Signal()
         let count = Tally()
         let isOnWorker = Locked(false)
@@ -146,7 +146,7 @@ struct PoolTimerTests {
         #expect(count.value == 1 && isOnWorker.withLock { $0 })
     }
 
-    @Test func aCancelledActionIsReleasedAtOnceAndNeverCalled() {
+    @Test func cancelledActionIsReleasedAtOnceAndNeverCalled() {
         let released = Tally()
         let count = Tally()
         func timer() -> PoolTimer {

@@ -39,7 +39,7 @@ struct PhotoTaskTests {
 
     /// A task that was stored makes the same bytes as a batch. Once its file has its name, the
     /// result is up to date, also for a folder that is opened later.
-    @Test func aStoredTaskMakesTheResultOfABatch() async throws {
+    @Test func storedTaskMakesTheResultOfABatch() async throws {
         try await withSource { folder, records, downloader in
             let plain = try OutputFolder(folder.appending(path: "plain").systemPath)
             await batch(plain, downloader).run(records) { _, _ in }
@@ -116,7 +116,7 @@ struct PhotoTaskTests {
         }
     }
 
-    @Test func aFolderKeepsItsIdentity() async throws {
+    @Test func folderKeepsItsIdentity() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "out").systemPath
             #expect(OutputFolder.identity(of: path) == nil)

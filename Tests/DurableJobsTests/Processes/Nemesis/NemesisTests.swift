@@ -72,7 +72,7 @@ struct NemesisTests {
     }
 
     /// Shows that the checks can fail: one protocol of the model's broken ones, by the seed.
-    @Test func aBrokenProtocolIsFound() async throws {
+    @Test func brokenProtocolIsFound() async throws {
         let chosen = Self.environment["DURABLE_JOBS_NEMESIS_BROKEN"].map {
             $0.split(separator: " ").map(String.init)
         }

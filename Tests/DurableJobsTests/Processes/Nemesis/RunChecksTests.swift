@@ -24,7 +24,7 @@ struct RunChecksTests {
             .findings(attempts: [JobID(1): 2], fencesItself: true).count
     }
 
-    @Test func aRunThatOutlivesItsLeaseIsFound() {
+    @Test func runThatOutlivesItsLeaseIsFound() {
         let late = run(1, attempt: 1, from: 10, to: 15, lease: 12)
         #expect(findings(late) == 1)
         #expect(findings(run(1, attempt: 1, from: 10, to: 14, lease: 12)) == 0)
