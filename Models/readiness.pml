@@ -17,7 +17,7 @@
  *   Operations/Lifecycle/LifecycleState+Events.swift
  *   Operations/Lifecycle/Operation+LifeCycle.swift
  *   Operations/Lifecycle/Operation+Transitions.swift
- *   Operations/Scheduling/QueueState+Hesitating.swift
+ *   Operations/Scheduling/QueueState+Declining.swift
  */
 
 mtype = { created, waiting, checkingReadiness, queued };
@@ -27,7 +27,7 @@ mtype phase = created;
 bool  askAgain;
 bool  hasDependency = true;
 bool  cancelled;
-bool  insists;
+bool  forced;
 
 /* The user's variable, and the writes of the two threads that no other thread sees yet */
 bool  answer;
@@ -88,7 +88,7 @@ inline checkReadiness() {
             :: saysYes && !isReady && (wasReady || askAgain) -> askAgain = false
             :: saysYes && !isReady && !wasReady && !askAgain ->
 #endif
-                insists = true; phase = queued; timesQueued++; mustCheck = false
+                forced = true; phase = queued; timesQueued++; mustCheck = false
 #ifdef BREAK_STILL_NOT_READY    /* back to waiting, even if askAgain was set */
             :: !saysYes -> phase = waiting; askAgain = false; mustCheck = false
 #else
@@ -191,7 +191,7 @@ init {
     assert(!askAgain);
     assert((phase == queued) == (timesQueued == 1));
 #ifdef OWN
-    assert(timesQueued == 1 && !insists)
+    assert(timesQueued == 1 && !forced)
 #else
     assert(!(answer || cancelled) || timesQueued == 1)
 #endif

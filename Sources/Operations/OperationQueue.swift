@@ -30,10 +30,10 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     // Workers read the fields between the two gaps before each operation; every addition changes
     // the fields outside. On one cache line, each side would wait for the other to get the memory
     // from another processor.
-    private let gapBeforeSigns = CacheLine()
+    private let gapBeforeHints = CacheLine()
     /// What workers read of `state` without the lock: the recall epoch and, in the lowest bit,
     /// whether there is competing work.
-    let signs = Atomic<UInt64>(0)
+    let hints = Atomic<UInt64>(0)
     /// Whether the library's workers run the queue, and not a dispatch queue or a driver.
     let runsOnWorkers = Atomic<Bool>(true)
     /// The work to be done around each operation, as the raw value of an `Instrumentation`. Usually
@@ -41,7 +41,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     let instrumentation = Atomic<UInt8>(0)
     /// The rank of ``qualityOfService``.
     private let ownQualityRank = Atomic<Int>(0)
-    private let gapBehindSigns = CacheLine()
+    private let gapBehindHints = CacheLine()
 
     let lock = SpinLock()
 
@@ -205,10 +205,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// The array is a snapshot: by the time the caller reads it some operations may have finished.
     ///
     /// - Complexity: O(n).
-    open var operations: [Operation] {
-        materializeAll()
-        return snapshot { $0.operations() }
-    }
+    open var operations: [Operation] { allOperations() }
 
     /// The number of operations that have not finished.
     open var operationCount: Int { snapshot { $0.operationCount } }

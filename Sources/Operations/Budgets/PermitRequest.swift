@@ -143,7 +143,7 @@ final class PermitRequest: @unchecked Sendable {
     /// Whether the operation holds its permits.
     var isGranted: Bool { ConcurrencyBudget.lock.withLock { stage == .granted } }
 
-    /// Has the queues of operations whose requests were granted start these operations. An
+    /// Makes the queues of operations whose requests were granted start these operations. An
     /// operation that cannot start now releases its permits, which may be granted to other
     /// requests.
     static func startGranted(_ granted: [PermitRequest]) {

@@ -95,7 +95,7 @@ extension LifecycleState {
 
     /// Whether the operation waits for dependencies.
     fileprivate var waits: Bool {
-        holdsOthersBack && unfinishedDependencies > 0 && !has(.insists)
+        holdsOthersBack && unfinishedDependencies > 0 && !has(.forced)
     }
 }
 

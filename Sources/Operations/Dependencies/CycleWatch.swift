@@ -23,7 +23,7 @@ enum CycleWatch {
     static func suspect(_ dependency: Operation, before dependent: Operation) {
         if checksEachEdge,
             let cycle = CycleSearch.cycle(through: dependency, before: dependent),
-            standingCycles().members.isDisjoint(with: [cycle].members)
+            reportedCycles().members.isDisjoint(with: [cycle].members)
         {
             report(cycle)
         }
@@ -67,7 +67,7 @@ enum CycleWatch {
         let start = TimeSource.continuous.now()
         let limit = memory.withLock { $0.limit }
         // The reported cycles are kept alive, so that no other operation has a member's address.
-        let known = standingCycles()
+        let known = reportedCycles()
         let found = waitingOperations(atMost: limit)
         let findings = CycleSearch.cycles(
             from: found.operations, limit: limit, besides: known.members)
@@ -163,19 +163,19 @@ enum CycleWatch {
     private static let memory = Locked(Memory())
 
     /// Forgets the reported cycles that were broken, and returns the others.
-    private static func standingCycles() -> [[Operation]] {
-        var standing: [[Operation]] = []
+    private static func reportedCycles() -> [[Operation]] {
+        var reported: [[Operation]] = []
         var broken: Set<Int> = []
         for cycle in memory.withLock({ $0.reported }) {
             let operations = cycle.members.compactMap(\.operation)
             if operations.count == cycle.members.count, CycleSearch.stands(operations) {
-                standing.append(operations)
+                reported.append(operations)
             } else {
                 broken.insert(cycle.number)
             }
         }
         memory.withLock { $0.reported.removeAll { broken.contains($0.number) } }
-        return standing
+        return reported
     }
 
     /// Reports a cycle that has no member in common with a reported one.

@@ -275,17 +275,17 @@ extension Operation {
     /// Makes the dependencies of this operation drop their own dependencies, so that an endless
     /// chain does not grow. This operation has finished, and its lock is held.
     @inline(__always)
-    func forgetOldDependencies(_ forgotten: inout ReferenceList<Operation>) {
+    func pruneDependencies(_ pruned: inout ReferenceList<Operation>) {
         guard let edges = edges.load(ordering: .relaxed) else { return }
         Edges.forEach(edges) { edge in
             edge.dependency?._withUnsafeGuaranteedRef { dependency in
-                dependency.forgetDependencies(&forgotten)
+                dependency.takeDependencies(&pruned)
             }
         }
     }
 
     @inline(__always)
-    private func forgetDependencies(_ forgotten: inout ReferenceList<Operation>) {
+    private func takeDependencies(_ pruned: inout ReferenceList<Operation>) {
         let state = status
         // An observed operation keeps its dependencies: otherwise its observers would have to be
         // notified.
@@ -299,7 +299,7 @@ extension Operation {
         // An observer that is added from here on reads the list once the lock is free.
         guard !status.has(.observed) else { return lifecycle.unlock() }
         if let edges = edges.load(ordering: .relaxed) {
-            Edges.takeDependencies(edges) { forgotten.append(.fromOpaque($0)) }
+            Edges.takeDependencies(edges) { pruned.append(.fromOpaque($0)) }
         }
         lifecycle.unlock(removing: .hasDependencies)
     }

@@ -82,7 +82,7 @@ struct Diagnosis {
         } else if state.has(.onHold) {
             diagnose(held: operation)
             if state.unfinishedDependencies > 0 { diagnoseDependencies(of: operation) }
-        } else if state.unfinishedDependencies > 0, !state.has(.insists) {
+        } else if state.unfinishedDependencies > 0, !state.has(.forced) {
             diagnoseDependencies(of: operation)
         } else if state.phase != .queued, !operation.isReady {
             reasons = [.isReadyOverride]
@@ -156,10 +156,10 @@ struct Diagnosis {
             let executor: QueueExecutor
             let predecessor: Operation?
         }
-        // Blocks may hold the operation back too.
-        queue.materializeAll()
-        let seen = queue.snapshot { state in
-            Seen(
+        let seen = queue.eventOffering { state in
+            // Blocks may hold the operation back too.
+            state.materializeAll()
+            return Seen(
                 isSuspended: state.isSuspended, width: state.width, running: state.running,
                 readyCount: state.readyCount, firstBarrier: state.barrierPlace,
                 place: operation.place, operations: state.operations(includingBarriers: true),

@@ -24,10 +24,7 @@ package struct GraphCollector {
 
     package init(of queue: OperationQueue, limit: Int = Self.limit) {
         self.limit = limit
-        queue.materializeAll()
-        for operation in queue.snapshot({ $0.operations(includingBarriers: true) }) {
-            add(operation)
-        }
+        for operation in queue.allOperations(includingBarriers: true) { add(operation) }
         var next = 0
         while next < found.count {
             expand(next)
@@ -65,8 +62,7 @@ package struct GraphCollector {
             case .operation(let other): found[index].waits.append(other)
             case .operations(let others): found[index].waits += others
             case .queue(let queue, _):
-                queue.materializeAll()
-                found[index].waits += queue.snapshot { $0.operations(includingBarriers: true) }
+                found[index].waits += queue.allOperations(includingBarriers: true)
             case .capacity(let queue, _): found[index].waits += queue.operations
             }
         }

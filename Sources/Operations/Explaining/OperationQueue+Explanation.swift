@@ -46,9 +46,9 @@ extension OperationQueue {
     /// - Complexity: O(n), and O(operations that the queue's operations wait for, and their edges;
     ///   at most 10,000).
     public final func explain() -> OperationQueueExplanation {
-        materializeAll()
-        let (isSuspended, operations) = snapshot { state in
-            (state.isSuspended, state.operations(includingBarriers: true))
+        let (isSuspended, operations) = eventOffering { state in
+            state.materializeAll()
+            return (state.isSuspended, state.operations(includingBarriers: true))
         }
         let states = operations.map(\.status)
         let phases = zip(operations, states)

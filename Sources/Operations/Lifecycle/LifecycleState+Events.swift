@@ -47,7 +47,7 @@ extension LifecycleState {
 
     /// Whether a yes from an override of `isReady` could make the operation ready.
     private var mayBeAsked: Bool {
-        (isReady || (has(.insists) && !has(.onHold))) && !awaitsCancel
+        (isReady || (has(.forced) && !has(.onHold))) && !awaitsCancel
     }
 
     /// Something happened that may have made the operation ready. The thread whose event moves the
@@ -87,14 +87,14 @@ extension LifecycleState {
     mutating func becameReady(wasReady: Bool) -> Actions? {
         guard phase == .checkingReadiness else { return nil }
         if isReady {
-            remove(.insists)
+            remove(.forced)
         } else if wasReady || has(.askAgain) || has(.onHold) {
             // A dependency was added during the question, or had just finished, so the yes may have
             // been the answer of the base class.
             remove(.askAgain)
             return []
         } else {
-            insert(.insists)
+            insert(.forced)
         }
         phase = .queued
         remove(.askAgain)
@@ -111,7 +111,7 @@ extension LifecycleState {
 
     /// The operation cannot stay in the ready list because it has an unfinished dependency again.
     mutating func removedFromReady() -> Actions? {
-        guard phase == .queued, !isReady, !has(.insists) else { return nil }
+        guard phase == .queued, !isReady, !has(.forced) else { return nil }
         phase = .waiting
         return []
     }
@@ -123,7 +123,7 @@ extension LifecycleState {
         let actions: Actions = has(.holdsSlot) ? .returnSlot : []
         if !mayStart {
             phase = .waiting
-            remove(.insists)
+            remove(.forced)
         }
         remove([.holdsSlot, .claimedAlone])
         return actions
@@ -163,7 +163,7 @@ extension LifecycleState {
 
     /// The operation has its permits and takes a slot of its queue.
     mutating func permitsGranted() -> Actions? {
-        guard phase == .waiting, has(.onHold), unfinishedDependencies == 0 || has(.insists),
+        guard phase == .waiting, has(.onHold), unfinishedDependencies == 0 || has(.forced),
             !isStopped
         else { return nil }
         phase = .queued
@@ -184,7 +184,7 @@ extension LifecycleState {
         guard phase == .executing, !isStopped else { return nil }
         let actions: Actions = has(.holdsSlot) ? .returnSlot : []
         phase = .waiting
-        remove([.holdsSlot, .claimedAlone, .failed, .expired, .insists])
+        remove([.holdsSlot, .claimedAlone, .failed, .expired, .forced])
         insert(.onHold)
         return actions
     }

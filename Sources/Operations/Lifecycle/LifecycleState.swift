@@ -100,10 +100,10 @@ package struct LifecycleState: Sendable, Equatable {
         static var expired: Flags { Flags(rawValue: 1 << 34) }
         /// The operation's override of `isReady` returned true although dependencies are
         /// unfinished.
-        static var insists: Flags { Flags(rawValue: 1 << 36) }
+        static var forced: Flags { Flags(rawValue: 1 << 36) }
         /// Only the operation's override of `isReady` holds it back, and its queue has it on the
         /// list of operations whose `isReady` is read again.
-        static var hesitates: Flags { Flags(rawValue: 1 << 37) }
+        static var declined: Flags { Flags(rawValue: 1 << 37) }
         /// The operation is delayed, or waits for permits of a budget. The bit lies next to the
         /// count of dependencies, so that one comparison shows that neither holds the operation
         /// back.
@@ -183,7 +183,7 @@ package struct LifecycleState: Sendable, Equatable {
     /// Whether nothing but a slot or the suspension of its queue keeps a worker from starting the
     /// operation.
     var mayStart: Bool {
-        isStopped ? !awaitsCancel : isReady || has(.insists)
+        isStopped ? !awaitsCancel : isReady || has(.forced)
     }
 
     /// Whether the thread that has just added the operation to a queue has more to do for it.

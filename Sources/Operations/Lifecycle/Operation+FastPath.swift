@@ -159,7 +159,7 @@ extension Operation {
     ) -> Unmanaged<Operation>? {
         var next: Unmanaged<Operation>?
         var others = ReferenceList<Operation>()
-        var forgotten = ReferenceList<Operation>()
+        var pruned = ReferenceList<Operation>()
         var isKept = false
         let deferred = releaseSuccessors { dependent in
             if keeps(dependent) {
@@ -170,23 +170,23 @@ extension Operation {
                 others.append(dependent)
             }
         }
-        forgetOldDependencies(&forgotten)
+        pruneDependencies(&pruned)
         lifecycle.unlock()
         if isKept { WorkerPool.shared.watchBatches() }
         // User code that is notified below may wait for the operation that would follow.
         if let first = next, others.isEmpty, deferred == nil, continues(first) {
-            ThreadContext.release(forgotten)
+            ThreadContext.release(pruned)
             return first
         }
         if let first = next { Self.makeReady(first, and: others) }
         deferred?.send()
-        ThreadContext.release(forgotten)
+        ThreadContext.release(pruned)
         return nil
     }
 }
 
 extension OperationQueue {
-    /// Has the claim keep an operation that just became ready, until a thread takes the queue's
+    /// Makes the claim keep an operation that just became ready, until a thread takes the queue's
     /// lock for the claim anyway. Returns whether it did: if the operation outranks nothing in the
     /// claim, and idle workers have other work to claim (competing work).
     @inline(__always)

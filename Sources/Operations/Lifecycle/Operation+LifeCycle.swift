@@ -43,7 +43,7 @@ extension Operation {
             }
             // The operation is put on that list first. If an event of the queue finds it there
             // before it is `waiting`, the event has its `isReady` read again.
-            if before.isReady, !isOnHold, queue.recordHesitation(of: self, since: event) {
+            if before.isReady, !isOnHold, queue.recordDecline(of: self, since: event) {
                 continue
             }
             guard let change = exchange({ $0.stillNotReady() }),

@@ -51,7 +51,7 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
     private func conclude(
         _ departure: QueueState.Departure, of queue: OperationQueue, at end: UInt64
     ) -> UInt64 {
-        guard departure.leavesReady || !departure.hesitating.isEmpty || !epilogue.isEmpty else {
+        guard departure.leavesReady || !departure.declined.isEmpty || !epilogue.isEmpty else {
             queue.complete(departure)
             claim.release()
             return end

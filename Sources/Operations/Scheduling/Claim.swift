@@ -67,7 +67,7 @@ final class Claim: @unchecked Sendable {
         /// owner may still be touching.
         static var appended: UInt64 { 1 << 31 }
         /// The running block was given an operation, which the owner must end. The sign of `limit`.
-        static var named: UInt64 { 1 << 63 }
+        static var materialized: UInt64 { 1 << 63 }
 
         @inline(__always)
         init(_ word: UInt64) { self.word = word }
@@ -82,11 +82,11 @@ final class Claim: @unchecked Sendable {
         var end: Int {
             @inline(__always) get { Int(word >> 32 & 0xFFFF) }
         }
-        /// The end of what the owner may take now: below `next` while the cursor is `named`.
+        /// The end of what the owner may take now: below `next` while the cursor is `materialized`.
         var limit: Int {
             @inline(__always) get { Int(Int64(bitPattern: word) >> 32) }
         }
-        var isNamed: Bool { word & Self.named != 0 }
+        var isMaterialized: Bool { word & Self.materialized != 0 }
         /// The number of taken entries that the owner may be touching.
         var inUse: Int { word & Self.appended != 0 ? 2 : 1 }
         /// The cursor after one more entry was taken.
@@ -95,7 +95,7 @@ final class Claim: @unchecked Sendable {
         }
         /// The cursor without the entries that were not taken.
         var cut: Cursor {
-            Cursor(word & (Self.named | Self.appended) | Cursor(next: next, end: next).word)
+            Cursor(word & (Self.materialized | Self.appended) | Cursor(next: next, end: next).word)
         }
     }
 
@@ -169,7 +169,10 @@ final class Claim: @unchecked Sendable {
     /// Calls `body` with each entry that the owner has taken, running or ended, that has not left
     /// the queue.
     @inline(__always)
-    func forEachTaken(_ body: (Entry) -> Void) {
+    func forEachTaken(_ body: (Entry) -> Void) { forEach(takenBefore: position, body) }
+
+    @inline(__always)
+    private func forEach(takenBefore position: Cursor, _ body: (Entry) -> Void) {
         for index in departedCount.load(ordering: .relaxed)..<position.next
         where places[index] != Self.noPlace {
             body(entries[index])
@@ -211,8 +214,10 @@ final class Claim: @unchecked Sendable {
 
     /// The number of taken entries that have ended and not left the queue, without dropped blocks.
     var endedCount: Int {
-        var count = runningEntry?.isBlock == true ? -1 : 0
-        forEachTaken { entry in
+        // The owner may take the next entry meanwhile.
+        let position = position
+        var count = runningEntry(at: position)?.isBlock == true ? -1 : 0
+        forEach(takenBefore: position) { entry in
             let isOver = entry.operation?._withUnsafeGuaranteedRef { $0.status.phase == .finished }
             if isOver ?? !isCancelled { count += 1 }
         }
@@ -220,8 +225,9 @@ final class Claim: @unchecked Sendable {
     }
 
     /// The entry that the owner runs, or has run and not left behind yet; nil if there is none.
-    var runningEntry: Entry? {
-        let position = position
+    var runningEntry: Entry? { runningEntry(at: position) }
+
+    private func runningEntry(at position: Cursor) -> Entry? {
         guard position.next > departedCount.load(ordering: .relaxed), !isCancelled,
             places[position.next - 1] != Self.noPlace
         else { return nil }
@@ -276,24 +282,29 @@ final class Claim: @unchecked Sendable {
     /// - Parameter make: returns the operation for a block at a place, and takes over the reference
     ///   of the block's entry. Called only if the owner has not ended the block, which it cannot do
     ///   from then on.
-    func nameRunning(_ make: (Entry, Int) -> Reference) {
+    func materializeRunning(_ make: (Entry, Int) -> Reference) {
         while true {
-            let (position, index) = (self.position, self.position.next - 1)
-            guard !position.isNamed, let running = runningEntry, running.isBlock else { return }
-            guard replace(position, by: Cursor(position.word | Cursor.named)) else { continue }
-            entries[index] = .operation(make(entries[index], places[index]))
+            let position = self.position
+            guard !position.isMaterialized, let running = runningEntry(at: position),
+                running.isBlock
+            else { return }
+            guard replace(position, by: Cursor(position.word | Cursor.materialized)) else {
+                continue
+            }
+            let index = position.next - 1
+            entries[index] = .operation(make(running, places[index]))
             return
         }
     }
 
     /// Whether the running block was given an operation that the owner must end.
-    var isNamed: Bool { position.isNamed }
+    var isMaterialized: Bool { position.isMaterialized }
 
     /// Returns the operation that the running block was given. Called by the owner, which ends the
     /// operation next.
-    func takeNamed() -> Reference? {
-        let old = cursor.bitwiseAnd(~Cursor.named, ordering: .acquiringAndReleasing).oldValue
-        return Cursor(old).isNamed ? entries[Cursor(old).next - 1].operation : nil
+    func takeMaterialized() -> Reference? {
+        let old = cursor.bitwiseAnd(~Cursor.materialized, ordering: .acquiringAndReleasing).oldValue
+        return Cursor(old).isMaterialized ? entries[Cursor(old).next - 1].operation : nil
     }
 
     /// Updates the places after the ring has moved its entries.
@@ -330,26 +341,14 @@ final class Claim: @unchecked Sendable {
         cursor.store(0, ordering: .releasing)
     }
 
-    /// Takes back the operation that the owner took last and will not run or end as part of the
-    /// claim. There is no rest.
-    func dropLast() -> Reference {
-        let last = position.next - 1
-        cursor.store(Cursor(next: last, end: last).word, ordering: .releasing)
-        return operation(at: last)
-    }
-
-    /// Takes out the operation that the owner took last and has begun. Entries that were not taken
-    /// stay. Called by the owner, under the queue's lock.
+    /// Takes out the operation that the owner took last and will not run or end as part of the
+    /// claim. Entries that were not taken stay. Called by the owner, under the queue's lock.
     func takeOutLast() -> Reference {
         let last = position.next - 1
-        defer { places[last] = Self.noPlace }
-        return operation(at: last)
-    }
-
-    private func operation(at index: Int) -> Reference {
-        guard let operation = entries[index].operation else {
+        guard let operation = entries[last].operation else {
             fatalError("unreachable: the owner took an operation last")
         }
+        places[last] = Self.noPlace
         return operation
     }
 
@@ -375,7 +374,7 @@ final class Claim: @unchecked Sendable {
     // MARK: The owner
 
     /// Takes the next entry. Returns nil if there is none, and if the block that has run was given
-    /// an operation (``isNamed``).
+    /// an operation (``isMaterialized``).
     @inline(__always)
     func takeNext() -> Entry? {
         var word = cursor.load(ordering: .acquiring)

@@ -21,8 +21,16 @@ extension OperationQueue {
         return isAdded ? nil : entry.takeBlock()
     }
 
-    /// Makes operations for all blocks that have not ended.
-    final func materializeAll() { eventOffering { $0.materializeAll() } }
+    /// Returns the unfinished operations in the order in which they were added, and makes those of
+    /// blocks that have none.
+    ///
+    /// - Complexity: O(places), in one hold of the lock.
+    final func allOperations(includingBarriers: Bool = false) -> [Operation] {
+        eventOffering { state in
+            state.materializeAll()
+            return state.operations(includingBarriers: includingBarriers)
+        }
+    }
 
     /// Returns the operation of the block that the calling thread, the owner of the claim, runs.
     /// Makes the operation if there is none.
@@ -53,9 +61,9 @@ extension OperationQueue {
 
     /// Ends the operation that the block which has just run was given. Returns the next entry.
     @inline(never)
-    final func endNamed(of claim: Claim, context: ThreadContext) -> Entry? {
+    final func endMaterialized(of claim: Claim, context: ThreadContext) -> Entry? {
         // The thread that has made the operation holds the lock until it has put it into the claim.
-        guard let operation = event({ _ in claim.takeNamed() }) else { return nil }
+        guard let operation = event({ _ in claim.takeMaterialized() }) else { return nil }
         context.blockClaim = nil
         context.operation = operation
         var next: Entry?

@@ -46,15 +46,15 @@ extension OperationQueue {
     @inline(__always)
     private func publish() {
         let competing: UInt64 = state.pointee.hasCompetingWork ? 1 : 0
-        let signs = UInt64(state.pointee.recallEpoch) << 1 | competing
-        if self.signs.load(ordering: .relaxed) != signs {
-            self.signs.store(signs, ordering: .relaxed)
+        let hints = UInt64(state.pointee.recallEpoch) << 1 | competing
+        if self.hints.load(ordering: .relaxed) != hints {
+            self.hints.store(hints, ordering: .relaxed)
         }
     }
 
-    var recallEpoch: UInt32 { UInt32(truncatingIfNeeded: signs.load(ordering: .relaxed) >> 1) }
+    var recallEpoch: UInt32 { UInt32(truncatingIfNeeded: hints.load(ordering: .relaxed) >> 1) }
 
-    var hasCompetingWork: Bool { signs.load(ordering: .relaxed) & 1 != 0 }
+    var hasCompetingWork: Bool { hints.load(ordering: .relaxed) & 1 != 0 }
 
     // MARK: Adding
 
@@ -206,7 +206,7 @@ extension OperationQueue {
         eventOffering { state in
             // Until all operations are marked, no worker appends a dependent to its claim without
             // taking this lock.
-            signs.bitwiseOr(1, ordering: .relaxed)
+            hints.bitwiseOr(1, ordering: .relaxed)
             return state.cancelAll()
         }
     }
@@ -223,11 +223,11 @@ extension OperationQueue {
 
     func change(_ change: QueueState.Change) {
         guard !isMain else { return }
-        let hesitating = eventOffering { state in
+        let declined = eventOffering { state in
             state.changed(change)
-            return state.takeHesitating()
+            return state.takeDeclined()
         }
-        reevaluateReadiness(of: hesitating)
+        reevaluateReadiness(of: declined)
     }
 
     // MARK: Overrides of `isReady`
@@ -239,12 +239,12 @@ extension OperationQueue {
     /// if the caller must read the override again, because an event has occurred since the event
     /// with this number.
     @inline(never)
-    func recordHesitation(of operation: Operation, since number: Int) -> Bool {
-        event { $0.recordHesitation(of: operation) && $0.eventNumber != number }
+    func recordDecline(of operation: Operation, since number: Int) -> Bool {
+        event { $0.recordDecline(of: operation) && $0.eventNumber != number }
     }
 
-    private func reevaluateReadiness(of hesitating: [QueueState.Reference]) {
-        for operation in hesitating { operation.takeRetainedValue().reevaluateReadiness() }
+    private func reevaluateReadiness(of declined: [QueueState.Reference]) {
+        for operation in declined { operation.takeRetainedValue().reevaluateReadiness() }
     }
 
     // MARK: Running
@@ -316,7 +316,7 @@ extension OperationQueue {
     func takeNext(from claim: Claim, context: ThreadContext) -> Entry? {
         if recallEpoch != claim.recallEpoch { reclaimRest(of: claim) }
         if let entry = claim.takeNext() { return entry }
-        return claim.isNamed ? endNamed(of: claim, context: context) : nil
+        return claim.isMaterialized ? endMaterialized(of: claim, context: context) : nil
     }
 
     /// Retires the claim that a worker has run, and returns its slot. The queue is offered to
@@ -327,7 +327,7 @@ extension OperationQueue {
     func retire(_ claim: Claim, nanoseconds: UInt64) -> QueueState.Departure? {
         eventOffering(
             { $0.retire(claim, nanoseconds: nanoseconds, keepsSlot: true) },
-            unoffered: { if !claim.isNamed { $0.returnSlot(of: claim) } })
+            unoffered: { if !claim.isMaterialized { $0.returnSlot(of: claim) } })
     }
 
     /// Claims the next work for a worker whose claim was retired.
@@ -376,7 +376,7 @@ extension OperationQueue {
 
     func complete(_ departure: QueueState.Departure) {
         for waiter in departure.waiters { waiter.wake() }
-        if !departure.hesitating.isEmpty { reevaluateReadiness(of: departure.hesitating) }
+        if !departure.declined.isEmpty { reevaluateReadiness(of: departure.declined) }
         if departure.isEmpty { Unmanaged.passUnretained(self).release() }
     }
 

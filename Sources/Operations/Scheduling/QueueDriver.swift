@@ -29,8 +29,8 @@ package protocol DrivenBody: TaskExecutor {
 }
 
 extension Operation {
-    /// Has the driver run the completion block. If there is no driver, the calling worker calls the
-    /// block at the end of what it does now, or another worker does at once.
+    /// Makes the driver run the completion block. If there is no driver, the calling worker calls
+    /// the block at the end of what it does now, or another worker does at once.
     final func submit(
         _ completionBlock: @escaping @Sendable () -> Void, to driver: (any QueueDriver)?
     ) {

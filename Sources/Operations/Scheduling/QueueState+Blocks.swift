@@ -15,17 +15,20 @@ extension QueueState {
     @inline(__always)
     mutating func add(_ block: Entry) {
         if !ring.hasSpace(for: 1) { makeSpace(for: 1) }
-        let place = ring.append(block)
-        ring.setReady(place, lane: PriorityLanes.normal)
-        readyCount += 1
-        if PriorityLanes.normal > lowestClaimedLane { recallClaims() }
+        becameReady(at: ring.append(block))
     }
 
     /// Puts a block that was claimed and not begun back to where it was claimed.
     mutating func putBack(at place: Int, from claim: Claim) {
         if claim.isCancelled { return ring.setReady(place, lane: OperationRing.cancelledLane) }
+        becameReady(at: place)
+    }
+
+    @inline(__always)
+    private mutating func becameReady(at place: Int) {
         ring.setReady(place, lane: PriorityLanes.normal)
         readyCount += 1
+        if PriorityLanes.normal > lowestClaimedLane { recallClaims() }
     }
 
     // MARK: Operations for blocks
@@ -55,7 +58,7 @@ extension QueueState {
 
     /// Makes the operation of the block that the owner of a claim runs, if it runs one.
     mutating func materializeRunning(in claim: Claim) {
-        claim.nameRunning { block, place in
+        claim.materializeRunning { block, place in
             let reference = makeOperation(for: block, at: place)
             reference._withUnsafeGuaranteedRef { operation in
                 _ = operation.exchange { $0.begunOnFastPath() }

@@ -55,7 +55,8 @@ extension QueueState {
         operation._withUnsafeGuaranteedRef { urgency(of: $0) }
     }
 
-    /// Has workers of the new urgency run a promoted operation that was claimed and has not begun.
+    /// Makes workers of the new urgency run a promoted operation that was claimed and has not
+    /// begun.
     mutating func raiseClaimed(_ operation: Operation) {
         guard QualityOfServiceUse.isOn else { return }
         let state = operation.status
@@ -69,8 +70,8 @@ extension QueueState {
     /// Claims work for a worker that the pool counts as running something of this urgency.
     ///
     /// Claims nothing less urgent, which would take a place that belongs to more urgent work, and
-    /// nothing more urgent, for which the worker is too nice. Such work comes with a reference of
-    /// its own.
+    /// nothing more urgent, for which the niceness of the worker is too high. Such work comes with
+    /// a reference of its own.
     mutating func claim(_ claim: Claim, offered urgency: Urgency, cores: Int) -> Work {
         // The threads of other executors have no urgency.
         let urgency = decidesUrgency ? urgency : nil

@@ -47,9 +47,9 @@ struct QueueState: ~Copyable {
     /// A number that rises whenever claims must return the operations that have not begun.
     private(set) var recallEpoch: UInt32 = 0
     /// The operations that only an override of `isReady` holds back, retained; see
-    /// `recordHesitation`.
-    var hesitating = FIFO<Reference>()
-    /// The number of events so far at which the `isReady` of hesitating operations is read again.
+    /// `recordDecline`.
+    var declined = FIFO<Reference>()
+    /// The number of events so far at which the `isReady` of these operations is read again.
     var eventNumber = 0
     /// The number of times that the queue has become empty.
     private(set) var idleCount: UInt64 = 0
@@ -251,7 +251,7 @@ struct QueueState: ~Copyable {
     mutating func insertReady(_ operation: Operation, place: Int, readySince: Int64? = nil) {
         if order.isStrict { order.moveBack(to: place) }
         var state = operation.status
-        while !state.isReady, !state.has(.insists) {
+        while !state.isReady, !state.has(.forced) {
             // The operation goes back to `waiting`. If its last dependency has finished meanwhile,
             // the event does not apply, and the loop goes on because no other thread knows of it.
             if operation.exchange({ $0.removedFromReady() }) != nil { return }
@@ -313,7 +313,7 @@ struct QueueState: ~Copyable {
         var isEmpty = false
         var waiters: [Waiter] = []
         /// The operations whose override of `isReady` must be read again; retained.
-        var hesitating: [Reference] = []
+        var declined: [Reference] = []
         /// Whether operations are ready.
         var leavesReady = false
     }
@@ -331,7 +331,7 @@ struct QueueState: ~Copyable {
             departure.waiters = waiters.takeAll()
         }
         if capacityQueue.isWaitedFor { admit(with: &departure) }
-        if unbatchableCount > 0 || !usesFastPath { departure.hesitating = takeHesitating() }
+        if unbatchableCount > 0 || !usesFastPath { departure.declined = takeDeclined() }
         return departure
     }
 
@@ -345,7 +345,7 @@ struct QueueState: ~Copyable {
     mutating func retire(
         _ claim: Claim, nanoseconds: UInt64, keepsSlot: Bool = false
     ) -> Departure? {
-        if claim.isNamed { return nil }
+        if claim.isMaterialized { return nil }
         var leaving = 0
         if claim.isCancelled || notifiesEach || !rescheduled.isEmpty {
             claim.forEachTaken { leaves($0, from: claim) }
@@ -355,7 +355,7 @@ struct QueueState: ~Copyable {
             leaving += count
         }
         ring.advanceHead()
-        if !claim.hasMisleadingTime {
+        if !claim.hasMisleadingTime, !claim.isCancelled {
             learn(claim.begunCount, nanoseconds: nanoseconds, suspends: claim.hasSuspended)
         }
         unregister(claim)
@@ -427,7 +427,7 @@ struct QueueState: ~Copyable {
     /// the rest as well.
     mutating func putBackLast(_ claim: Claim) {
         returnRest(of: claim)
-        claim.dropLast()._withUnsafeGuaranteedRef { reinsertReady($0) }
+        claim.takeOutLast()._withUnsafeGuaranteedRef { reinsertReady($0) }
     }
 
     /// Detaches the operation that the worker took last and is about to finish, if observers must
@@ -439,7 +439,7 @@ struct QueueState: ~Copyable {
 
     mutating func detachLast(from claim: Claim) -> Reference {
         returnRest(of: claim)
-        let operation = claim.dropLast().retain()
+        let operation = claim.takeOutLast().retain()
         operation._withUnsafeGuaranteedRef { _ = $0.exchange { $0.detachedFromBatch() } }
         return operation
     }

@@ -188,7 +188,7 @@ struct DeadlockSearch {
         case .created, .waiting, .checkingReadiness, .queued:
             // At its deadline the operation ends, whatever it waits for.
             if state.isStopped || operation.attemptController?.deadline != nil { return [] }
-            if state.unfinishedDependencies > 0, !state.has(.insists) {
+            if state.unfinishedDependencies > 0, !state.has(.forced) {
                 return operation.listedDependencies
                     .filter { $0.status.phase != .finished }
                     .map { Obstacle(.dependency, [$0]) }
@@ -206,9 +206,7 @@ struct DeadlockSearch {
     private static func obstacles(in queue: OperationQueue, ofCapacityBelow count: Int)
         -> [Obstacle]
     {
-        // Blocks count too.
-        queue.materializeAll()
-        let operations = queue.snapshot { $0.operations() }
+        let operations = queue.allOperations()
         // With fewer operations the queue has capacity, or will have it when a reservation is
         // released.
         guard operations.count >= count else { return [] }

@@ -21,7 +21,7 @@ struct PoolLoad {
     /// For each urgency with pending items, the number of more urgent items that were taken since
     /// an item of this urgency was last taken.
     private var passedOver = UrgencyCounts()
-    /// The number of more urgent items after which an urgency that was passed over is served once.
+    /// The number of more urgent items after which a skipped urgency is served once.
     static let patience = 16
     /// The number of active workers of each urgency.
     var active = UrgencyCounts()

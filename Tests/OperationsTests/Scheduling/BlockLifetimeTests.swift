@@ -79,7 +79,7 @@ struct BlockLifetimeTests {
         #expect(queue.snapshot { $0.running } == 0)
     }
 
-    @Test func aBlockMayCancelItsQueue() async {
+    @Test func blockMayCancelItsQueue() async {
         let (queue, runs) = (serialQueue(), Tally())
         queue.event { $0.typicalNanoseconds = 1 }
         queue.isSuspended = true
@@ -116,7 +116,7 @@ struct BlockLifetimeTests {
         #expect(problems.value == 0)
     }
 
-    @Test func aReleaseMayWaitForTheQueue() async {
+    @Test func releaseMayWaitForTheQueue() async {
         let (queue, releases) = (serialQueue(), Tally())
         for _ in 0..<3 {
             add(to: queue) {
@@ -128,7 +128,7 @@ struct BlockLifetimeTests {
         #expect(await comesTrue { releases.value == 3 })
     }
 
-    @Test func aNamedBlockIsReleasedToo() async {
+    @Test func materializedBlockIsReleasedToo() async {
         let (queue, releases) = (OperationQueue(), Tally())
         for _ in 0..<10 {
             add(to: queue, holding: { releases.increment() }) { _ = Operation.current }
@@ -153,7 +153,7 @@ struct BlockLifetimeTests {
 
     // MARK: Re-entrance
 
-    @Test func aBlockMayUseItsQueue() async {
+    @Test func blockMayUseItsQueue() async {
         let (queue, runs) = (serialQueue(), Tally())
         queue.addOperation {
             for _ in 0..<10 { queue.addOperation { runs.increment() } }
@@ -166,7 +166,7 @@ struct BlockLifetimeTests {
         #expect(runs.value == 20)
     }
 
-    @Test func aBlockMayWait() async {
+    @Test func blockMayWait() async {
         let (queue, other, runs) = (serialQueue(), OperationQueue(), Tally())
         queue.event { $0.typicalNanoseconds = 1 }
         queue.isSuspended = true
@@ -182,7 +182,7 @@ struct BlockLifetimeTests {
         #expect(runs.value >= 25)
     }
 
-    @Test func anOperationMayBeStartedInsideABlock() async {
+    @Test func operationMayBeStartedInsideABlock() async {
         let (queue, problems) = (OperationQueue(), Tally())
         for _ in 0..<20 {
             queue.addOperation {

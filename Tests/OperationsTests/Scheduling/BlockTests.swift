@@ -55,7 +55,7 @@ struct BlockTests {
 
     /// A block that the main thread adds inherits another quality than one of another thread.
     @Test(arguments: [false, true])
-    func blocksThatInheritDifferentQualitiesStayBlocks(areNamed: Bool) async {
+    func blocksThatInheritDifferentQualitiesStayBlocks(areMaterialized: Bool) async {
         let (queue, feeding, record) = (serialQueue(), serialQueue(), Record())
         let important = QualityOfService.userInitiated
         queue.isSuspended = true
@@ -67,7 +67,7 @@ struct BlockTests {
             await feeding.addOperations([feeder], waitUntilFinished: true)
         }
         #expect(queue.blockCount == 2)
-        if areNamed {
+        if areMaterialized {
             #expect(queue.operations.map(\.effectiveQualityOfService) == [important, .default])
         }
         queue.isSuspended = false
@@ -76,7 +76,7 @@ struct BlockTests {
     }
 
     @Test(arguments: [1, 2, 5])
-    func aWidthHoldsForBlocks(width: Int) async {
+    func widthHoldsForBlocks(width: Int) async {
         let (queue, occupancy, most) = (OperationQueue(), Tally(), Tally())
         let inside = Atomic<Int>(0)
         queue.maxConcurrentOperationCount = width
@@ -113,7 +113,7 @@ struct BlockTests {
         #expect(other.added.value == 1)
     }
 
-    // MARK: Naming
+    // MARK: Making operations
 
     static let others: [(name: String, makesAll: Bool, body: @Sendable (OperationQueue) -> Void)] =
         [
@@ -154,7 +154,7 @@ struct BlockTests {
         #expect(areFinished)
     }
 
-    @Test func aBlockLearnsItsOperation() async {
+    @Test func blockLearnsItsOperation() async {
         let (queue, record) = (serialQueue(), Record())
         let seen = Locked([Operation]())
         queue.claimsBatches()
@@ -182,7 +182,7 @@ struct BlockTests {
     }
 
     @Test(arguments: [1, 10])
-    func aRunningBlockIsNamedByAnotherThread(count: Int) async throws {
+    func runningBlockIsMaterializedByAnotherThread(count: Int) async throws {
         let (queue, record) = (serialQueue(), Record())
         let (begun, gate, completed) = (Signal(), Signal(), Signal())
         queue.claimsBatches()
@@ -214,7 +214,7 @@ struct BlockTests {
         #expect(queue.snapshot { $0.running } == 0)
     }
 
-    @Test func blocksMayBeNamedFromMany() async {
+    @Test func blocksMayBeMaterializedByManyThreads() async {
         let (queue, runs) = (OperationQueue(), Tally())
         queue.isSuspended = true
         for _ in 0..<1_000 { queue.addOperation { runs.increment() } }
@@ -226,7 +226,7 @@ struct BlockTests {
         #expect(runs.value == 1_000)
     }
 
-    @Test func aNamedBlockTakesPartInTheGraph() async throws {
+    @Test func materializedBlockTakesPartInTheGraph() async throws {
         let (queue, record) = (OperationQueue(), Record())
         queue.isSuspended = true
         queue.addOperation { record.append(1) }
@@ -242,7 +242,7 @@ struct BlockTests {
         #expect(record.values == [0, 1, 2])
     }
 
-    @Test func aMoreUrgentOperationOvertakesABatch() async {
+    @Test func moreUrgentOperationOvertakesABatch() async {
         let (queue, record) = (serialQueue(), Record())
         queue.claimsBatches()
         queue.isSuspended = true
@@ -359,7 +359,7 @@ struct BlockTests {
 
     /// A thread asks for the operation of the last block after the body has returned, and before
     /// the worker retires its claim.
-    @Test func blockIsNamedAfterItsBodyHasReturned() throws {
+    @Test func blockIsMaterializedAfterItsBodyHasReturned() throws {
         let queue = OperationQueue()
         let claim = Claim()
         queue.isSuspended = true
@@ -375,18 +375,18 @@ struct BlockTests {
             else { return nil }
             #expect(state.operationCount == 1)
             state.materializeRunning(in: claim)
-            #expect(claim.isNamed && state.operationCount == 1)
+            #expect(claim.isMaterialized && state.operationCount == 1)
             #expect(state.retire(claim, nanoseconds: 1) == nil)
             return claim.runningEntry?.operation?.takeUnretainedValue()
         }
         do {
             let taken = operation.take()
-            let named = try #require(taken)
-            #expect(named.isExecuting && queue.operations == [named])
+            let made = try #require(taken)
+            #expect(made.isExecuting && queue.operations == [made])
             ThreadContext.current.inside(nil, of: queue) {
-                #expect(queue.endNamed(of: claim, context: .current) == nil)
+                #expect(queue.endMaterialized(of: claim, context: .current) == nil)
             }
-            #expect(named.isFinished && queue.operationCount == 0)
+            #expect(made.isFinished && queue.operationCount == 0)
         }
         let departure = try #require(queue.retire(claim, nanoseconds: 1))
         queue.complete(departure)
@@ -394,6 +394,74 @@ struct BlockTests {
         claim.release()
         #expect(released.value == 1)
         #expect(queue.snapshot { $0.isEmpty && $0.running == 0 && $0.claims.isEmpty })
+    }
+
+    /// The block before an operation that was taken out of its claim does not run any more.
+    @Test func endedBlockStaysEndedWhenTheOneBehindItIsTakenOut() {
+        let queue = OperationQueue()
+        let claim = Claim()
+        queue.isSuspended = true
+        queue.event { $0.typicalNanoseconds = 1 }
+        for _ in 0..<2 { queue.addOperation {} }
+        queue.event { state in
+            state.changed(.suspended(false))
+            _ = state.executorRequestedWork(claim, cores: 1)
+        }
+        let taken = [claim.takeNext(), claim.takeNext()]
+        #expect(taken.allSatisfy { $0?.isBlock == true } && queue.operationCount == 1)
+        // From here on each end is recorded, so the second block leaves by itself.
+        _ = queue.progress
+        ThreadContext.current.inside(nil, of: queue) {
+            #expect(queue.endMaterialized(of: claim, context: .current) == nil)
+        }
+        #expect(queue.operationCount == 0 && queue.operations.isEmpty && !claim.isMaterialized)
+        let departure = queue.retire(claim, nanoseconds: 1)
+        if let departure { queue.complete(departure) }
+        claim.release()
+        #expect(departure != nil && queue.snapshot { $0.isEmpty && $0.running == 0 })
+    }
+
+    @Test func droppedBlocksTeachNoDuration() async {
+        let queue = OperationQueue()
+        queue.isSuspended = true
+        for _ in 0..<500 { queue.addOperation {} }
+        let before = queue.snapshot { $0.typicalNanoseconds }
+        queue.cancelAllOperations()
+        await queue.drain()
+        #expect(queue.snapshot { $0.typicalNanoseconds } == before)
+    }
+
+    /// A block that another worker had claimed goes before claimed operations of low priority.
+    @Test func returnedBlockRecallsOperationsOfLowPriority() {
+        let queue = OperationQueue()
+        let (first, second) = (Claim(), Claim())
+        queue.isSuspended = true
+        queue.event { $0.typicalNanoseconds = 1 }
+        for _ in 0..<2 { queue.addOperation {} }
+        let low = (0..<4).map { _ in
+            let operation = BlockOperation {}
+            operation.queuePriority = .low
+            return operation
+        }
+        let recalls = queue.event { state -> Bool in
+            state.changed(.suspended(false))
+            state.changed(.width(2))
+            _ = state.executorRequestedWork(first, cores: 1)
+            for operation in low { _ = state.add(operation, to: queue) }
+            _ = state.executorRequestedWork(second, cores: 1)
+            #expect(first.takeNext() != nil && second.takeNext() != nil)
+            let epoch = state.recallEpoch
+            _ = state.reclaimRest(of: first)
+            return state.recallEpoch != epoch
+        }
+        #expect(recalls)
+        // Ends what was claimed, so that the queue can go.
+        for claim in [first, second] {
+            queue.run(claim, context: .current)
+            if let departure = queue.retire(claim, nanoseconds: 1) { queue.complete(departure) }
+            claim.release()
+        }
+        while queue.operationCount > 0 { queue.runNext(on: .workers) }
     }
 
     // MARK: Barriers and suspension
@@ -411,7 +479,7 @@ struct BlockTests {
         #expect(after.value == 100)
     }
 
-    @Test func aSuspensionHoldsInTheMiddleOfABatch() async {
+    @Test func suspensionHoldsInTheMiddleOfABatch() async {
         let (queue, record) = (serialQueue(), Record())
         queue.claimsBatches()
         queue.isSuspended = true

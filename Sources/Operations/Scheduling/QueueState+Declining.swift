@@ -8,13 +8,13 @@ extension QueueState {
 
     /// Records that only an override of `isReady`, which returned false, holds the operation back.
     /// Returns false if that was recorded already or the operation has finished.
-    mutating func recordHesitation(of operation: Operation) -> Bool {
+    mutating func recordDecline(of operation: Operation) -> Bool {
         let change = operation.exchange { state in
-            guard !state.has(.hesitates), state.phase != .finished else { return nil }
-            state.insert(.hesitates)
+            guard !state.has(.declined), state.phase != .finished else { return nil }
+            state.insert(.declined)
             return []
         }
-        if change != nil { hesitating.append(.passRetained(operation)) }
+        if change != nil { declined.append(.passRetained(operation)) }
         return change != nil
     }
 
@@ -24,15 +24,15 @@ extension QueueState {
     /// Many operations may wait for an announcement, and each of many events would read the
     /// override of all of them. So each event takes a few operations, in turns. An event takes all
     /// of them if nothing is executing or ready, because no event may follow.
-    mutating func takeHesitating() -> [Reference] {
+    mutating func takeDeclined() -> [Reference] {
         eventNumber &+= 1
-        guard !hesitating.isEmpty else { return [] }
+        guard !declined.isEmpty else { return [] }
         let isLast = unbatchableCount == 0 || (running == 0 && readyCount == 0)
-        let count = isLast ? hesitating.count : min(hesitating.count, Self.askedAtOnce)
+        let count = isLast ? declined.count : min(declined.count, Self.askedAtOnce)
         var taken: [Reference] = []
         for _ in 0..<count {
-            guard let operation = hesitating.popFirst() else { break }
-            operation._withUnsafeGuaranteedRef { $0.lifecycle.remove(.hesitates) }
+            guard let operation = declined.popFirst() else { break }
+            operation._withUnsafeGuaranteedRef { $0.lifecycle.remove(.declined) }
             taken.append(operation)
         }
         return taken
