@@ -11,7 +11,7 @@ extension Operation {
         lifecycle.initialize { $0.insert(.fastPath.union(flags)) }
     }
 
-    /// Runs a fast-path operation that was claimed in a claim. Does what `start()` and `finish()`
+    /// Runs a fast-path operation of a claim. Does what `start()` and `finish()`
     /// do, but asks nothing that cannot have been overridden.
     ///
     /// - Returns: the operation that follows at once, if this operation made one ready that may.

@@ -89,7 +89,6 @@ extension QueueState {
     private mutating func promote(_ places: Range<Int>, to rank: Int) {
         var found: [Promotion] = []
         // A pending block is promoted when it is claimed. A running one needs its operation.
-        returnAllRests()
         materializeRunning()
         for place in max(places.lowerBound, ring.head)..<max(places.upperBound, ring.head) {
             guard let operation = ring[place]?.operation?.takeUnretainedValue() else { continue }

@@ -40,7 +40,6 @@ extension OperationQueue {
             self.instrumentation.bitwiseOr(
                 instrumentation.rawValue, ordering: .acquiringAndReleasing)
             state.isInstrumented = true
-            state.returnAllRests()
             state.materializeRunning()
         }
     }

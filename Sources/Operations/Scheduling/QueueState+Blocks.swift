@@ -49,10 +49,12 @@ extension QueueState {
         filling.replaceBlocks { makeOperation(for: $0, at: $1) }
     }
 
-    /// Makes the operations of the blocks that workers run.
+    /// Takes back what workers have claimed and not begun, and then makes the operations of the
+    /// blocks that they run. In the other order, a worker could begin another block in between.
     ///
     /// - Complexity: O(workers).
     mutating func materializeRunning() {
+        returnAllRests()
         for claim in claims { materializeRunning(in: claim) }
     }
 
@@ -72,7 +74,6 @@ extension QueueState {
     /// - Complexity: O(places).
     @inline(never)
     mutating func materializeAll() {
-        returnAllRests()
         materializeRunning()
         for place in ring.head..<ring.tail {
             // The other blocks have ended, or were dropped.

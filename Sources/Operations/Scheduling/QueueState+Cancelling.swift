@@ -21,7 +21,6 @@ extension QueueState {
         var others: [Operation] = []
         // Workers begin no other block from here on. A running block learns of the cancellation
         // from its operation.
-        returnAllRests()
         materializeRunning()
         for place in ring.head..<ring.tail {
             guard let entry = ring[place],

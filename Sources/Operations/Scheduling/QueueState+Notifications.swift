@@ -34,7 +34,6 @@ extension QueueState {
     /// Starts to record each operation that arrives or leaves.
     mutating func beginNotifyingEach() {
         guard !notifiesEach else { return }
-        returnAllRests()
         materializeRunning()
         notifiesEach = true
         for claim in claims {
