@@ -161,26 +161,36 @@ final class PermitRequest: @unchecked Sendable {
 
     // MARK: Inspection
 
+    /// What the operation needs of one budget.
     struct Need {
         let budget: ConcurrencyBudget
-        /// The operation cannot start while others hold more permits of the budget than this.
-        let mostHeldByOthers: Int
+        let permits: Int
+        let free: Int
+        /// The number of requests in line before this one.
+        let ahead: Int
+        /// Whether the request waits, and for this budget.
+        let isShort: Bool
+        /// The operation cannot start while others hold more permits of the budget than this; nil
+        /// if a budget would first have to be given more permits, which the program may do.
+        let mostHeldByOthers: Int?
         /// The first operation in line, if that is another one.
-        let before: Operation?
+        let first: Operation?
     }
 
-    /// The permits that the operation needs to start; nil if it holds them. Empty if a budget would
-    /// first have to be given more permits, which the program may do.
-    var needs: [Need]? {
+    /// What the operation needs to start; nothing if it holds its permits.
+    var needs: [Need] {
         ConcurrencyBudget.lock.withLock {
-            guard stage == .idle || isWaiting else { return nil }
-            guard isPossible else { return [] }
+            guard stage == .idle || isWaiting else { return [] }
+            let isPossible = isPossible
             return costs.map { cost in
+                let (free, ahead) = cost.budget.availability(forTicket: ticket)
                 let first = stage == .inLine ? cost.budget.firstInLine : nil
                 return Need(
-                    budget: cost.budget,
-                    mostHeldByOthers: cost.budget.mostInUse(beside: cost.permits),
-                    before: first === self ? nil : first?.operation)
+                    budget: cost.budget, permits: cost.permits, free: free, ahead: ahead,
+                    isShort: isWaiting && (free < cost.permits || ahead > 0),
+                    mostHeldByOthers: isPossible
+                        ? cost.budget.mostInUse(beside: cost.permits) : nil,
+                    first: first === self ? nil : first?.operation)
             }
         }
     }
@@ -193,27 +203,6 @@ final class PermitRequest: @unchecked Sendable {
                 guard request.stage == .granted else { return 0 }
                 return request.costs.first { $0.budget === budget }?.permits ?? 0
             }
-        }
-    }
-
-    struct Shortage: Sendable {
-        let permits: Int
-        let budget: ConcurrencyBudget
-        let free: Int
-        let before: Int
-    }
-
-    /// The budgets that keep the operation waiting, and its position in their lines.
-    var shortages: [Shortage] {
-        ConcurrencyBudget.lock.withLock {
-            guard isWaiting else { return [] }
-            let all = costs.map { cost in
-                let (free, before) = cost.budget.availability(forTicket: ticket)
-                return Shortage(
-                    permits: cost.permits, budget: cost.budget, free: free, before: before)
-            }
-            // The other budgets do not keep the operation waiting.
-            return all.filter { $0.free < $0.permits || $0.before > 0 }
         }
     }
 }

@@ -1,3 +1,16 @@
+extension Operation {
+    /// Explains why the operation does not run, or what it is doing, down to the causes of the
+    /// causes.
+    ///
+    /// The explanation is for people who debug a program, and for the program's logs: print it.
+    /// This method reads what the operations are doing without stopping them, and calls `name` and
+    /// `isReady`, which may be overridden, on the calling thread.
+    ///
+    /// - Complexity: O(operations that this operation waits for, and their edges; at most 10,000 of
+    ///   them), and O(n) for each queue in which one of them is ready.
+    public final func explain() -> OperationExplanation { Explainer([self]).explanation() }
+}
+
 /// Follows what an operation waits for, down to the operations that wait for nothing.
 struct Explainer {
     typealias Explanation = OperationExplanation

@@ -57,15 +57,8 @@ package struct GraphCollector {
         // The group starts the operation.
         if found[index].state.phase == .created, let group = operation.group { add(group) }
         guard found[index].state.isAtWork else { return }
-        for target in BlockedWait.targets(in: operation) where !target.isOver {
-            switch target {
-            case .operation(let other): found[index].waits.append(other)
-            case .operations(let others): found[index].waits += others
-            case .queue(let queue, _):
-                found[index].waits += queue.allOperations(includingBarriers: true)
-            case .capacity(let queue, _): found[index].waits += queue.operations
-            }
-        }
+        let blockers = operation.blockers(in: found[index].state, .everything)
+        found[index].waits = blockers.flatMap(\.operations)
         for other in found[index].waits { add(other) }
     }
 }

@@ -99,24 +99,21 @@ extension OperationQueue {
 extension GraphCollector.Found {
     fileprivate var canProceed: Bool {
         if state.phase == .finished { return false }
+        if state.phase == .created { return operation.isExecuting }
         // The operation leaves when its deadline has passed.
         if operation.attemptController?.deadline != nil { return true }
-        switch state.phase {
-        case .finished: return false
-        case .created: return operation.isExecuting
-        case .starting: return true
-        case .executing: return waits.isEmpty
-        case .waiting, .checkingReadiness:
-            return state.isStopped || dependencies.allSatisfy { $0.status.phase == .finished }
-        case .queued:
-            guard !state.isStopped || operation.needsSlotToLeave(state), let queue else {
-                return true
-            }
-            return queue.snapshot { state in
-                let (place, barrier) = (operation.place, state.barrierPlace)
-                let isEligible = place < barrier || (place == barrier && state.ring.head == barrier)
-                return !state.isSuspended && state.width != 0 && isEligible
-            }
+        return operation.blockers(in: state, .waiting).allSatisfy(\.mayBeRemoved)
+    }
+}
+
+extension Blocker {
+    /// Whether the blocker may be removed although nothing that is known to wait goes on.
+    fileprivate var mayBeRemoved: Bool {
+        switch kind {
+        case .hold, .readiness, .permits, .permitLine, .slots: true
+        case .dependencies, .wait, .group, .barrier, .strictOrder, .notStarted, .suspension,
+            .zeroWidth:
+            false
         }
     }
 }

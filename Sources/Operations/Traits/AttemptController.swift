@@ -34,10 +34,22 @@ final class AttemptController: Sendable {
     var hasBegun: Bool { state.withLock { $0.attempts.hasBegun } }
     var hasPassedDeadline: Bool { state.withLock { $0.attempts.hasPassedDeadline } }
 
+    struct RemainingHold {
+        let cause: Hold.Cause
+        let time: Duration
+        /// The most attempts that the operation may make; `Int.max` for any number.
+        let attemptLimit: Int
+    }
+
     /// Why the operation is on hold, and for how long from now.
-    var remainingHold: (cause: Hold.Cause, time: Duration)? {
+    var remainingHold: RemainingHold? {
         let (hold, time) = state.withLock { ($0.attempts.hold, $0.arrival.time) }
-        return hold.map { ($0.cause, max(.zero, $0.end - time.now())) }
+        let retries = plan.retry?.limit ?? 0
+        return hold.map {
+            RemainingHold(
+                cause: $0.cause, time: max(.zero, $0.end - time.now()),
+                attemptLimit: retries == .max ? retries : retries + 1)
+        }
     }
 
     /// Records that the operation has its slot in a queue; returns false if it has finished

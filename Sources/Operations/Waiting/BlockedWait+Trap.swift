@@ -34,109 +34,95 @@ extension BlockedWait {
     /// least one of them sees the other.
     func check() {
         guard mayHoldBackOthers else { return }
-        if let circle = DeadlockSearch.circle(of: self), let waiter = inside.last {
-            misuse(Self.sentence(waiter, waitsFor: target, circle.first, circle.steps))
-        }
+        if let circle = DeadlockSearch.circle(of: self) { misuse(Self.sentence(about: circle)) }
     }
 
-    private static func sentence(
-        _ waiter: Operation, waitsFor target: Target, _ first: Operation,
-        _ steps: [DeadlockSearch.Step]
-    ) -> String {
-        let place = waiter.retainedQueue().map { " on \($0.label)" } ?? ""
-        var parts: [String] = []
+    /// - Parameter circle: The steps from the operation that waits to one that contains the wait.
+    private static func sentence(about circle: [DeadlockSearch.Step]) -> String {
+        let (first, last) = (circle[0], circle[circle.count - 1])
+        let waiter = first.operation
+        if circle.count == 1, first.next === waiter { return sentence(aboutSelfWait: first) }
+        var parts = circle.map(\.clause)
         var remedies: [String] = []
-        switch target {
-        case .operation where steps.isEmpty && first === waiter,
-            .operations where steps.isEmpty && first === waiter:
-            return "\(waiter) waits for itself and would never finish: remove this wait"
-        case .operation, .operations:
-            parts.append("\(waiter.label) (executing\(place)) waits for \(first.label)")
-        case .queue(let queue, _) where steps.isEmpty && first === waiter:
-            return "\(waiter) waits for all operations of its own \(queue.label), itself included, "
-                + "and would never finish: remove this wait"
-        case .queue(let queue, _):
-            parts.append(
-                "\(waiter.label) (executing\(place)) waits for all operations of \(queue.label), "
-                    + "one of which is \(first.label)")
-        case .capacity(let queue, let limit) where steps.isEmpty && first === waiter:
-            return "\(waiter) waits for fewer than \(limit) operations in its own \(queue.label), "
-                + "where no fewer than that wait for this, itself included, and would never finish: "
-                + "\(remedy(forCapacityIn: queue)), or remove this wait"
-        case .capacity(let queue, let limit):
-            parts.append(
-                "\(waiter.label) (executing\(place)) waits for fewer than \(limit) operations in "
-                    + "\(queue.label), one of which is \(first.label)")
-            remedies.append(remedy(forCapacityIn: queue))
-        }
-        for step in steps {
-            parts.append(sentence(of: step))
-            if case .slots(let queue) = step.obstacle.kind {
+        if let queue = first.capacityQueue { remedies.append(remedy(forCapacityIn: queue)) }
+        for step in circle {
+            switch step.blocker.kind {
+            case .slots(let queue, _):
                 remedies = [
                     "add \(step.operation.label) to another queue",
                     "give \(queue.label) a larger maxConcurrentOperationCount",
                 ]
-            }
-            if case .permits(let budget) = step.obstacle.kind {
+            case .permits(let need):
                 remedies = [
-                    budget.isOfKey
-                        ? "wait outside of what has that key" : "give \(budget.label) more permits"
+                    need.budget.isOfKey
+                        ? "wait outside of what has that key"
+                        : "give \(need.budget.label) more permits"
                 ]
+            default: break
             }
         }
-        if let last = steps.last?.next, last !== waiter {
-            parts.append("\(waiter.label) was started inside of \(last.label)")
+        if circle.count > 1, last.next !== waiter {
+            parts.append("\(waiter.label) was started inside of \(last.next.label)")
         }
         remedies.append("remove this wait")
-        if case .capacity = target {
-        } else {
+        if first.capacityQueue == nil {
             remedies.append(
-                "let what comes after it be an operation that depends on \(first.label)")
+                "let what comes after it be an operation that depends on \(first.next.label)")
         }
-        let chain =
-            parts.count < 2
-            ? parts.joined()
-            : "\(parts.dropLast().joined(separator: ", ")), and \(parts.last ?? "")"
-        return "\(chain), so none of them would ever finish: \(remedies.joined(separator: ", or "))"
+        return "\(parts.joined(separator: "; ")); so none of them would ever finish: "
+            + remedies.joined(separator: ", or ")
+    }
+
+    private static func sentence(aboutSelfWait step: DeadlockSearch.Step) -> String {
+        let waiter = step.operation
+        guard case .wait(let target) = step.blocker.kind else { return "" }
+        switch target {
+        case .operation, .operations:
+            return "\(waiter) waits for itself and would never finish: remove this wait"
+        case .queue(let queue, _):
+            return "\(waiter) waits for all operations of its own \(queue.label), itself included, "
+                + "and would never finish: remove this wait"
+        case .capacity(let queue, let limit):
+            return "\(waiter) waits for fewer than \(limit) operations in its own \(queue.label), "
+                + "where no fewer than that wait for this, itself included, and would never finish: "
+                + "\(remedy(forCapacityIn: queue)), or remove this wait"
+        }
     }
 
     private static func remedy(forCapacityIn queue: OperationQueue) -> String {
         "let the operations of \(queue.label) add to another queue"
     }
+}
 
-    private static func sentence(of step: DeadlockSearch.Step) -> String {
-        let name = step.operation.label
-        switch step.obstacle.kind {
-        case .dependency: return "\(name) depends on \(step.next.label)"
-        case .wait:
-            let place = step.operation.retainedQueue().map { " on \($0.label)" } ?? ""
-            return "\(name) (executing\(place)) waits for \(step.next.label)"
-        case .waitForQueue(let queue):
-            return "\(name) waits for all operations of \(queue.label), "
-                + "one of which is \(step.next.label)"
-        case .waitForCapacity(let queue):
-            return
-                "\(name) waits for capacity in \(queue.label), one of the operations of which is "
-                + "\(step.next.label)"
-        case .permits(let budget):
-            let holders = step.obstacle.operations.map(\.label).sorted()
-            return "\(name) cannot start while \(holders.joined(separator: " and ")) "
-                + "\(holders.count == 1 ? "holds" : "hold") what it needs of \(budget.label)"
-        case .permitQueue(let budget):
-            return "\(name) waits in line for \(budget.label) behind \(step.next.label)"
-        case .slots(let queue):
-            let holders = step.obstacle.operations.map(\.label).sorted()
-            let names = holders.joined(separator: " and ")
-            let slots = holders.count == 1 ? "the only slot" : "the \(holders.count) slots"
-            let verb = holders.count == 1 ? "holds" : "hold"
-            return "\(name) cannot start while \(names) \(verb) \(slots) of \(queue.label)"
-        case .order(let queue):
-            return
-                "\(name) cannot start before \(step.next.label), because \(queue.label) is strictly first "
-                + "in, first out"
-        case .barrier(let queue):
-            return "\(name) is kept back by a barrier of \(queue.label) until \(step.next.label) "
-                + "has finished"
+extension DeadlockSearch.Step {
+    /// The queue for whose capacity the operation waits.
+    fileprivate var capacityQueue: OperationQueue? {
+        guard case .wait(.capacity(let queue, _)) = blocker.kind else { return nil }
+        return queue
+    }
+
+    /// What messages say about the step: the reason, and how the next operation comes in.
+    fileprivate var clause: String {
+        let name = operation.label
+        func sentence(_ names: [String]) -> String { blocker.reason(names).sentence(about: name) }
+        switch blocker.kind {
+        case .wait(let target):
+            let place = operation.retainedQueue()?.label
+            switch target {
+            case .operation, .operations:
+                return Blocker.Reason.waitingInBody(for: [next.label])
+                    .sentence(about: name, on: place)
+            case .queue, .capacity:
+                return Blocker.Reason.waitingInBody(for: target.labels)
+                    .sentence(about: name, on: place) + ", one of which is \(next.label)"
+            }
+        case .permits:
+            let holders = blocker.operations.map(\.label).sorted()
+            return "\(sentence([])), and \(holders.joined(separator: " and ")) "
+                + "\(holders.count == 1 ? "holds" : "hold") what it needs"
+        case .permitLine: return "\(sentence([])), \(next.label) first"
+        case .slots: return sentence(blocker.operations.map(\.label).sorted())
+        default: return sentence([next.label])
         }
     }
 }

@@ -126,7 +126,7 @@ struct FeedingTests {
             }
             try await outer.value
         }
-        expect(result, says: "'row' cannot start while 'outer' holds the only slot of queue 'Q'")
+        expect(result, says: "'row' is ready, but the only slot of queue 'Q' is taken by 'outer'")
     }
 
     @Test func addWithinALimitTakesANameAndTraits() async throws {

@@ -38,8 +38,8 @@ struct DeadlockTests {
         }
         expect(
             result,
-            says: "'download' (executing on queue 'net') waits for 'resize', 'resize' depends on "
-                + "'decode', and 'decode' depends on 'download', so none of them would ever finish: "
+            says: "'download' is executing on queue 'net', and waits for 'resize'; 'resize' waits "
+                + "for 'decode'; 'decode' waits for 'download'; so none of them would ever finish: "
                 + "remove this wait, or let what comes after it be an operation that depends on "
                 + "'resize'")
     }
@@ -69,7 +69,7 @@ struct DeadlockTests {
             proceed.send()
             await queue.drain()
         }
-        expect(result, says: "(executing on queue 'net') waits for '")
+        expect(result, says: "is executing on queue 'net', and waits for '")
         expect(result, says: "so none of them would ever finish: remove this wait")
     }
 
@@ -88,9 +88,9 @@ struct DeadlockTests {
         expect(
             result,
             says:
-                "'download' (executing on queue 'net') waits for 'second', 'second' cannot start before "
-                + "'first', because queue 'mail' is strictly first in, first out, and 'first' depends on "
-                + "'download', so none of them would ever finish")
+                "'download' is executing on queue 'net', and waits for 'second'; 'second' is ready, but "
+                + "its queue 'mail' is strictly first in, first out, and 'first' before it has not "
+                + "started; 'first' waits for 'download'; so none of them would ever finish")
     }
 
     @Test func waitForOperationBehindInSerialQueueTraps() async {
@@ -105,8 +105,8 @@ struct DeadlockTests {
         expect(
             result,
             says:
-                "'first' (executing on queue 'net') waits for 'second', and 'second' cannot start "
-                + "while 'first' holds the only slot of queue 'net', so none of them would ever "
+                "'first' is executing on queue 'net', and waits for 'second'; 'second' is ready, but "
+                + "the only slot of queue 'net' is taken by 'first'; so none of them would ever "
                 + "finish: add 'second' to another queue, or give queue 'net' a larger "
                 + "maxConcurrentOperationCount, or remove this wait")
     }
@@ -122,7 +122,7 @@ struct DeadlockTests {
             await queue.drain()
         }
         expect(
-            result, says: "'child' cannot start while 'first' holds the only slot of queue 'net'")
+            result, says: "'child' is ready, but the only slot of queue 'net' is taken by 'first'")
     }
 
     @Test func waitsByAllSlotHoldersTrap() async {
@@ -138,7 +138,7 @@ struct DeadlockTests {
             await queue.addOperations(firsts + [inner, last], waitUntilFinished: false)
             await queue.drain()
         }
-        expect(result, says: "cannot start while 'a' and 'b' hold the 2 slots of queue 'net'")
+        expect(result, says: "is ready, but 2 of 2 slots of queue 'net' are taken by 'a', 'b'")
     }
 
     @Test func waitBySubclassHoldingOnlySlotTraps() async {
@@ -160,7 +160,7 @@ struct DeadlockTests {
             await queue.drain()
         }
         expect(
-            result, says: "'second' cannot start while 'first' holds the only slot of queue 'net'")
+            result, says: "'second' is ready, but the only slot of queue 'net' is taken by 'first'")
     }
 
     @Test func waitForQueueContainingDependentTraps() async {
@@ -176,8 +176,9 @@ struct DeadlockTests {
         }
         expect(
             result,
-            says: "'download' (executing on queue 'net') waits for all operations of queue 'disk', "
-                + "one of which is 'store', and 'store' depends on 'download', so none of them")
+            says: "'download' is executing on queue 'net', and waits for all operations of queue "
+                + "'disk', one of which is 'store'; 'store' waits for 'download'; so none of them"
+        )
     }
 
     @Test func waitForOperationWaitingForOwnQueueTraps() async {
@@ -219,8 +220,8 @@ struct DeadlockTests {
         expect(
             result,
             says:
-                "'before' (executing on queue 'net') waits for 'behind', and 'behind' is kept back "
-                + "by a barrier of queue 'net' until 'before' has finished, so none of them")
+                "'before' is executing on queue 'net', and waits for 'behind'; 'behind' is ready, "
+                + "but a barrier of queue 'net' lets it start only after 'before'; so none of them")
     }
 
     @Test func asyncWaitWhileHoldingOnlySlotTraps() async {
@@ -237,7 +238,7 @@ struct DeadlockTests {
             await queue.drain()
         }
         expect(
-            result, says: "'second' cannot start while 'first' holds the only slot of queue 'net'")
+            result, says: "'second' is ready, but the only slot of queue 'net' is taken by 'first'")
     }
 
     @Test func dependencyAddedDuringWaitTraps() async {
@@ -256,7 +257,7 @@ struct DeadlockTests {
             queue.addOperation(second)
             await queue.drain()
         }
-        expect(result, says: "waits for 'second', and 'second' depends on 'first', so none of them")
+        expect(result, says: "waits for 'second'; 'second' waits for 'first'; so none of them")
     }
 
     @Test func dependentAddedToAwaitedQueueTraps() async {
@@ -280,8 +281,8 @@ struct DeadlockTests {
         }
         expect(
             result,
-            says: "waits for all operations of queue 'disk', one of which is 'store', and 'store' "
-                + "depends on 'download', so none of them")
+            says: "waits for all operations of queue 'disk', one of which is 'store'; 'store' "
+                + "waits for 'download'; so none of them")
     }
 
     /// When the second wait begins, the first one is not known to wait for its operation yet.
@@ -305,5 +306,41 @@ struct DeadlockTests {
             await net.drain()
         }
         expect(result, says: "'store'", "'download'", "so none of them would ever finish")
+    }
+
+    @Test func waitInsideBarrierForLaterOperationTraps() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Make.queue("net")
+            let behind = Make.operation("behind") {}
+            queue.addBarrierBlock {
+                queue.addOperation(behind)
+                behind.waitUntilFinished()
+            }
+            await queue.drain()
+        }
+        expect(result, says: "'behind' is ready, but a barrier of queue 'net' lets it start only")
+        expect(result, says: "so none of them would ever finish")
+    }
+
+    @Test func waitForMemberOfGroupHeldBackByWaiterTraps() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            let queue = Make.queue("net", width: 1)
+            let member = Make.operation("member") {}
+            let group = GroupOperation { member }
+            group.name = "album"
+            let first = Make.operation("first") {
+                queue.addOperation(group)
+                member.waitUntilFinished()
+            }
+            queue.addOperation(first)
+            await queue.drain()
+        }
+        expect(
+            result,
+            says: "'first' is executing on queue 'net', and waits for 'member'; 'member' starts "
+                + "when 'album' does, of which it is a member; 'album' is ready, but the only slot of "
+                + "queue 'net' is taken by 'first'; so none of them would ever finish")
     }
 }

@@ -25,9 +25,9 @@ struct PermitDeadlockTests {
         expect(
             result,
             says:
-                "'build' (executing on queue 'net') waits for 'link', and 'link' cannot start while "
-                + "'build' holds what it needs of 'licences', so none of them would ever finish: give "
-                + "'licences' more permits, or remove this wait")
+                "'build' is executing on queue 'net', and waits for 'link'; 'link' waits for 2 of "
+                + "'licences', 1 is free, and 'build' holds what it needs; so none of them would ever "
+                + "finish: give 'licences' more permits, or remove this wait")
     }
 
     @Test func waitForOperationQueuedBehindPermitHoldersTraps() async {
@@ -54,8 +54,8 @@ struct PermitDeadlockTests {
             for _ in 0..<2 { proceed.send() }
             await net.drain()
         }
-        expect(result, says: "waits for 'small', ")
-        expect(result, says: "cannot start while 'build'")
+        expect(result, says: "waits for 'small'; ")
+        expect(result, says: "and 1 other is before it, 'large' first")
         expect(result, says: "so none of them would ever finish")
     }
 
@@ -68,7 +68,10 @@ struct PermitDeadlockTests {
             }
             await queue.drain()
         }
-        expect(result, says: "waits for 'inner', and 'inner' cannot start while 'outer' holds")
+        expect(
+            result,
+            says: "'inner' waits for its turn: 1 at a time with the key 'cache', and 'outer' "
+                + "holds what it needs")
         expect(result, says: "wait outside of what has that key, or remove this wait")
     }
 

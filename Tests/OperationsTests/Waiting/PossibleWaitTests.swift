@@ -111,7 +111,7 @@ struct PossibleWaitTests {
             await queue.addOperations([first, a, b], waitUntilFinished: false)
             await queue.drain()
         }
-        expect(result, says: "waits for 'a', and 'a' depends on 'first', so none of them would")
+        expect(result, says: "waits for 'a'; 'a' waits for 'first'; so none of them would")
     }
 
     @Test func waitForOperationWithIsReadyOverrideMayEnd() async {

@@ -105,19 +105,6 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
     }
 }
 
-extension Operation {
-    /// Explains why the operation does not run, or what it is doing, down to the causes of the
-    /// causes.
-    ///
-    /// The explanation is for people who debug a program, and for the program's logs: print it.
-    /// This method reads what the operations are doing without stopping them, and calls `name` and
-    /// `isReady`, which may be overridden, on the calling thread.
-    ///
-    /// - Complexity: O(operations that this operation waits for, and their edges; at most 10,000 of
-    ///   them), and O(n) for each queue in which one of them is ready.
-    public final func explain() -> OperationExplanation { Explainer([self]).explanation() }
-}
-
 extension OperationExplanation.Reason {
     /// - Parameter path: the names of the operations; the sentence is about the last one.
     fileprivate func sentence(about path: [String]) -> String {
@@ -131,14 +118,17 @@ extension OperationExplanation.Reason {
         return "\(elided.joined(separator: " → ")): \(sentence)"
     }
 
-    private func sentence(about name: String) -> String {
+    /// - Parameter place: the queue on which an operation runs whose body waits, if that is to be
+    ///   said.
+    func sentence(about name: String, on place: String? = nil) -> String {
         switch self {
         case .finished(let wasCancelled):
             "\(name) has finished\(wasCancelled ? "; it was cancelled" : "")"
         case .failed(let error): "\(name) failed: \(error)"
         case .cancelled(let reason): "\(name) was cancelled: \(reason)"
         case .executing: "\(name) is \(state)"
-        case .waitingInBody(let names): "\(name) is executing, and waits for \(names.listed)"
+        case .waitingInBody(let names):
+            "\(name) is executing\(place.map { " on \($0)" } ?? ""), and waits for \(names.listed)"
         case .cancellationRequested(let reason):
             "\(name) was told to stop, and ends when its work returns: \(reason)"
         case .mainReturned:
