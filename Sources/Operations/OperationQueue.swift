@@ -381,14 +381,15 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     // MARK: Cancelling and waiting
 
-    /// Cancels every operation that has not finished.
+    /// Cancels every operation that has not finished. A block that was added to the queue and has
+    /// not begun does not run.
     ///
     /// All operations are marked before any of them leaves, so no dependent of a cancelled
     /// operation starts in between. Then ``Operation/cancel()`` of each operation is called, on the
     /// calling thread, in the order in which they were added; no operation ends as cancelled before
     /// its own call. An override that blocks holds back the calls after it, unless it waits for an
     /// operation or a queue: then the other operations are cancelled first.
-    open func cancelAllOperations() { CancelRound.cancel(cancelFastPathOperations()) }
+    open func cancelAllOperations() { CancelRound.cancel(cancelEntries()) }
 
     /// Blocks the calling thread until the queue is empty.
     ///

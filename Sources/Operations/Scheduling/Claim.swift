@@ -205,13 +205,6 @@ final class Claim: @unchecked Sendable {
         return entries[index].operation?._withUnsafeGuaranteedRef { $0.place }
     }
 
-    /// The number of taken entries that have not left the queue.
-    var takenCount: Int {
-        var count = 0
-        forEachTaken { _ in count += 1 }
-        return count
-    }
-
     /// The number of taken entries that have ended and not left the queue, without dropped blocks.
     var endedCount: Int {
         // The owner may take the next entry meanwhile.

@@ -200,11 +200,11 @@ extension OperationQueue {
         })
     }
 
-    /// Cancels the operations that cannot have overridden `cancel()`. Returns the others, which can
-    /// no longer begin.
-    func cancelFastPathOperations() -> [Operation] {
+    /// Cancels the blocks, and the operations that cannot have overridden `cancel()`. Returns the
+    /// other operations, which can no longer begin.
+    func cancelEntries() -> [Operation] {
         eventOffering { state in
-            // Until all operations are marked, no worker appends a dependent to its claim without
+            // Until all entries are marked, no worker appends a dependent to its claim without
             // taking this lock.
             hints.bitwiseOr(1, ordering: .relaxed)
             return state.cancelAll()

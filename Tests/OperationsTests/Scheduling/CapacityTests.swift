@@ -140,7 +140,11 @@ struct CapacityTests {
             }
             queue.isSuspended = false
             #expect(await began.arrives())
-            let isOneBatch = queue.snapshot { $0.claims.first?.takenCount == 2 }
+            let isOneBatch = queue.snapshot { state in
+                var taken = 0
+                state.claims.first?.forEachTaken { _ in taken += 1 }
+                return taken == 2
+            }
             try await queue.waitForCapacity(below: 2)
             proceed.send()
             await queue.drain()
