@@ -7,7 +7,8 @@ struct ReferenceList<Object: AnyObject & Sendable>: Sendable {
 
     private var first: (Place, Place, Place, Place, Place, Place, Place, Place) =
         (nil, nil, nil, nil, nil, nil, nil, nil)
-    private var rest: [Unmanaged<Object>] = []
+    /// Made for the ninth. Few lists are so long, and nil costs less to release than an empty array.
+    private var rest: [Unmanaged<Object>]?
     private(set) var count = 0
 
     var isEmpty: Bool {
@@ -23,9 +24,15 @@ struct ReferenceList<Object: AnyObject & Sendable>: Sendable {
                     as: Unmanaged<Object>.self)
             }
         } else {
-            rest.append(reference)
+            appendToRest(reference)
         }
         count += 1
+    }
+
+    @inline(never)
+    private mutating func appendToRest(_ reference: Unmanaged<Object>) {
+        rest = rest ?? []
+        rest?.append(reference)
     }
 
     /// Calls `body` with each reference, in the order in which they were appended.
@@ -39,7 +46,7 @@ struct ReferenceList<Object: AnyObject & Sendable>: Sendable {
                         as: Unmanaged<Object>.self))
             }
         }
-        if count > Self.firstCapacity { rest.forEach(body) }
+        rest?.forEach(body)
     }
 
     /// The references in the order in which they were appended.

@@ -70,9 +70,8 @@ struct Edges {
     }
 
     static func allocate(for dependent: UnsafeMutableRawPointer) -> Pointer {
-        let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: MemoryLayout<Edges>.stride + inlineCapacity * MemoryLayout<Edge>.stride,
-            alignment: MemoryLayout<Edges>.alignment)
+        let memory = Memory.allocate(
+            byteCount: MemoryLayout<Edges>.stride + inlineCapacity * MemoryLayout<Edge>.stride)
         let edges = memory.bindMemory(to: Edges.self, capacity: 1)
         edges.initialize(to: Edges())
         let first = inlineEdges(edges)
@@ -105,14 +104,14 @@ struct Edges {
     static func deallocate(_ edges: Pointer) {
         takeOrder(of: edges)
         deallocateBlocks(of: edges)
-        UnsafeMutableRawPointer(edges).deallocate()
+        Memory.deallocate(edges)
     }
 
     private static func deallocateBlocks(of edges: Pointer) {
         var block = edges.pointee.latestBlock
         while let current = block {
             block = current.pointee.older
-            UnsafeMutableRawPointer(current).deallocate()
+            Memory.deallocate(current)
         }
         edges.pointee.latestBlock = nil
     }
@@ -275,9 +274,8 @@ struct Edges {
         var block = edges.pointee.latestBlock
         if block.map({ $0.pointee.count == $0.pointee.capacity }) ?? true {
             let capacity = block.map { min($0.pointee.capacity * 2, 1024) } ?? inlineCapacity
-            let memory = UnsafeMutableRawPointer.allocate(
-                byteCount: MemoryLayout<Block>.stride + capacity * MemoryLayout<Edge>.stride,
-                alignment: MemoryLayout<Block>.alignment)
+            let memory = Memory.allocate(
+                byteCount: MemoryLayout<Block>.stride + capacity * MemoryLayout<Edge>.stride)
             let new = memory.bindMemory(to: Block.self, capacity: 1)
             new.initialize(to: Block(older: block, capacity: capacity))
             edges.pointee.latestBlock = new
