@@ -9,7 +9,7 @@
  *
  * Sources:
  *   Operations/Workers/PoolTimer.swift
- *   Operations/Workers/TimerHeap.swift
+ *   Operations/Collections/Heap.swift
  *   Operations/Workers/TimerList.swift
  *   Operations/Workers/WorkerWatch.swift
  */

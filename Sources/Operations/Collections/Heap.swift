@@ -1,48 +1,119 @@
-/// A binary heap, whose least element is found at once and removed in a few steps.
-package struct Heap<Element: Comparable> {
-    private(set) var elements: [Element] = []
+/// Elements in the order of their keys. The element with the least key is found at once, and every
+/// element is removed in a few steps. Elements with equal keys keep the order of their insertion.
+/// Pure.
+package struct Heap<Key: Comparable, Element> {
+    /// Identifies an element that has not been removed.
+    package struct Ticket: Equatable, Sendable {
+        fileprivate let slot: Int
+        fileprivate let number: UInt64
+    }
+
+    private struct Entry {
+        let key: Key
+        let number: UInt64
+        let slot: Int
+
+        func isBefore(_ other: Entry) -> Bool {
+            key == other.key ? number < other.number : key < other.key
+        }
+    }
+
+    private struct Slot {
+        var place: Int
+        var number: UInt64
+        var element: Element?
+    }
+
+    /// A binary heap.
+    private var entries: [Entry] = []
+    private var slots: [Slot] = []
+    private var freeSlots: [Int] = []
+    private var lastNumber: UInt64 = 0
 
     package init() {}
 
-    package var count: Int { elements.count }
-    package var first: Element? { elements.first }
+    /// The least key.
+    package var firstKey: Key? { entries.first?.key }
 
-    /// Inserts an element.
-    ///
+    /// The element with the least key.
+    package var first: Element? { entries.first.flatMap { slots[$0.slot].element } }
+
     /// - Complexity: O(log n).
-    package mutating func insert(_ element: Element) {
-        elements.append(element)
-        var child = elements.count - 1
-        while child > 0, elements[child] < elements[(child - 1) / 2] {
-            elements.swapAt(child, (child - 1) / 2)
-            child = (child - 1) / 2
-        }
+    @discardableResult
+    package mutating func insert(_ element: Element, at key: Key) -> Ticket {
+        lastNumber += 1
+        let slot = freeSlots.popLast() ?? slots.count
+        let new = Slot(place: entries.count, number: lastNumber, element: element)
+        if slot < slots.count { slots[slot] = new } else { slots.append(new) }
+        entries.append(Entry(key: key, number: lastNumber, slot: slot))
+        rise(from: entries.count - 1)
+        return Ticket(slot: slot, number: lastNumber)
     }
 
-    /// Removes and returns the least element. The heap must not be empty.
+    /// Removes an element; returns nil if the heap no longer contains it.
     ///
     /// - Complexity: O(log n).
-    package mutating func removeFirst() -> Element {
-        elements.swapAt(0, elements.count - 1)
-        let first = elements.removeLast()
-        var parent = 0
-        while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2] where child < elements.count {
-                if elements[child] < elements[least] { least = child }
+    @discardableResult
+    package mutating func remove(_ ticket: Ticket) -> Element? {
+        guard slots.indices.contains(ticket.slot), slots[ticket.slot].number == ticket.number,
+            slots[ticket.slot].element != nil
+        else { return nil }
+        return remove(at: slots[ticket.slot].place)
+    }
+
+    /// Removes the element with the least key, if that key is at most `limit`; returns nil if there
+    /// is none.
+    ///
+    /// - Complexity: O(log n).
+    package mutating func removeFirst(upTo limit: Key) -> Element? {
+        guard let firstKey, firstKey <= limit else { return nil }
+        return remove(at: 0)
+    }
+
+    private mutating func remove(at place: Int) -> Element? {
+        let slot = entries[place].slot
+        let last = entries.removeLast()
+        if place < entries.count {
+            put(last, at: place)
+            sink(from: place)
+            rise(from: place)
+        }
+        defer {
+            // Free the memory that many elements needed.
+            if entries.isEmpty, slots.count > 1024 {
+                (entries, slots, freeSlots) = ([], [], [])
             }
-            if least == parent { return first }
-            elements.swapAt(parent, least)
-            parent = least
         }
+        freeSlots.append(slot)
+        return slots[slot].element.take()
     }
 
-    /// Returns a heap without the elements for which `isNeeded` is false.
-    ///
-    /// - Complexity: O(n log n).
-    func swept(_ isNeeded: (Element) -> Bool) -> Heap {
-        var heap = Heap()
-        for element in elements where isNeeded(element) { heap.insert(element) }
-        return heap
+    private mutating func put(_ entry: Entry, at place: Int) {
+        entries[place] = entry
+        slots[entry.slot].place = place
+    }
+
+    private mutating func rise(from place: Int) {
+        let entry = entries[place]
+        var place = place
+        while place > 0, entry.isBefore(entries[(place - 1) / 2]) {
+            put(entries[(place - 1) / 2], at: place)
+            place = (place - 1) / 2
+        }
+        put(entry, at: place)
+    }
+
+    private mutating func sink(from place: Int) {
+        let entry = entries[place]
+        var place = place
+        while true {
+            var child = 2 * place + 1
+            if child >= entries.count { break }
+            if child + 1 < entries.count, entries[child + 1].isBefore(entries[child]) { child += 1 }
+            if !entries[child].isBefore(entry) { break }
+            put(entries[child], at: place)
+            place = child
+        }
+        put(entry, at: place)
     }
 }

@@ -5,46 +5,30 @@
 /// An operation whose priority was changed goes behind those that had the new priority at that
 /// moment, whatever its place in the ring. The number of its ``SortKey`` is the first place that
 /// the ring had not given out by then. Of several operations with the same number, the one that was
-/// changed first goes first, however often it leaves the ready operations and comes back. Entries
-/// that are no longer valid are skipped when they come up, and swept out when they are the
-/// majority.
+/// changed first goes first, however often it leaves the ready operations and comes back.
 struct RescheduledOperations {
     private struct Standing {
         /// The key by deadline and place, which does not depend on the order of the queue.
         var turn: SortKey
-        /// The priority level of an operation that is among the ready ones.
-        var readyLane: Int?
+        /// Where the operation is, if it is among the ready ones.
+        var entry: Entry?
         /// The time since which the operation has been ready, if the queue ages its operations.
         /// Kept while a worker has claimed the operation, because the worker may return it.
         var readySince: Int64?
-        /// The number of the valid entry. An operation gets one entry each time it becomes ready.
-        var entryNumber = 0
     }
 
-    private struct Entry: Comparable {
-        let key: SortKey
-        let place: Int
-        let lane: Int
-        let number: Int
-
-        static func < (a: Entry, b: Entry) -> Bool { a.key < b.key }
-    }
-
-    /// An entry that is ordered by its place.
-    private struct HeldEntry: Comparable {
-        let entry: Entry
-
-        static func < (a: HeldEntry, b: HeldEntry) -> Bool { a.entry.place < b.entry.place }
+    private enum Entry {
+        case ready(lane: Int, Heap<SortKey, Int>.Ticket)
+        case held(lane: Int, Heap<Int, SortKey>.Ticket)
     }
 
     private var standings: [Int: Standing] = [:]
-    /// The entries by priority level; empty before the first entry.
-    private var lanes: [Heap<Entry>] = []
-    /// The entries that were met behind a barrier, until the barrier has gone.
-    private var held = Heap<HeldEntry>()
+    /// The places of ready operations by priority level; empty before the first.
+    private var lanes: [Heap<SortKey, Int>] = []
+    /// The keys of ready operations that were met behind a barrier, by place, until the barrier has
+    /// gone.
+    private var held = Heap<Int, SortKey>()
     private var lastTicket = 0
-    private var lastEntryNumber = 0
-    private var readyCount = 0
     private var deadlines = 0
 
     var isEmpty: Bool { standings.isEmpty }
@@ -87,7 +71,7 @@ struct RescheduledOperations {
 
     // MARK: Ready operations
 
-    func isReady(_ place: Int) -> Bool { standings[place]?.readyLane != nil }
+    func isReady(_ place: Int) -> Bool { standings[place]?.entry != nil }
 
     /// Returns the time that was last given to ``setReady(_:lane:since:in:)`` for an operation that
     /// is ready or claimed.
@@ -103,35 +87,35 @@ struct RescheduledOperations {
         _ place: Int, lane: Int, since time: Int64? = nil, in order: ReadyOrder
     ) {
         var standing = standing(at: place)
-        guard standing.readyLane == nil else { return }
-        lastEntryNumber += 1
-        standing.entryNumber = lastEntryNumber
-        standing.readyLane = lane
+        guard standing.entry == nil else { return }
         standing.readySince = time
+        insert(&standing, place: place, lane: lane, in: order)
         standings[place] = standing
-        readyCount += 1
-        insert(standing, place: place, lane: lane, in: order)
     }
 
     private mutating func insert(
-        _ standing: Standing, place: Int, lane: Int, in order: ReadyOrder
+        _ standing: inout Standing, place: Int, lane: Int, in order: ReadyOrder
     ) {
-        if lanes.isEmpty { lanes = .init(repeating: Heap(), count: PriorityLanes.count) }
         let key = order.sortKey(
             standing.turn, place: place, lane: lane, readySince: standing.readySince)
-        lanes[lane].insert(
-            Entry(key: key, place: place, lane: lane, number: standing.entryNumber))
+        standing.entry = entry(place, key, lane: lane)
+    }
+
+    private mutating func entry(_ place: Int, _ key: SortKey, lane: Int) -> Entry {
+        if lanes.isEmpty { lanes = .init(repeating: Heap(), count: PriorityLanes.count) }
+        return .ready(lane: lane, lanes[lane].insert(place, at: key))
     }
 
     /// Removes an operation from the ready ones. Returns whether it was among them.
+    ///
+    /// - Complexity: O(log n).
     mutating func clearReady(_ place: Int) -> Bool {
-        guard let lane = standings[place]?.readyLane else { return false }
-        standings[place]?.readyLane = nil
-        readyCount -= 1
-        if lanes[lane].count > 2 * readyCount + 64 {
-            lanes[lane] = lanes[lane].swept { stands($0) }
+        switch standings[place]?.entry {
+        case nil: return false
+        case .ready(let lane, let ticket): lanes[lane].remove(ticket)
+        case .held(_, let ticket): held.remove(ticket)
         }
-        if held.count > 2 * readyCount + 64 { held = held.swept { stands($0.entry) } }
+        standings[place]?.entry = nil
         return true
     }
 
@@ -144,14 +128,15 @@ struct RescheduledOperations {
     @inline(never)
     mutating func first(_ lane: Int, upTo limit: Int = .max) -> (key: SortKey, place: Int)? {
         guard !lanes.isEmpty else { return nil }
-        while let first = held.first, first.entry.place <= limit {
-            let entry = held.removeFirst().entry
-            lanes[entry.lane].insert(entry)
+        while let place = held.firstKey, let key = held.removeFirst(upTo: limit) {
+            guard case .held(let lane, _) = standings[place]?.entry else { continue }
+            let entry = entry(place, key, lane: lane)
+            standings[place]?.entry = entry
         }
-        while let entry = lanes[lane].first {
-            if stands(entry), entry.place <= limit { return (entry.key, entry.place) }
-            _ = lanes[lane].removeFirst()
-            if stands(entry) { held.insert(HeldEntry(entry: entry)) }
+        while let key = lanes[lane].firstKey, let place = lanes[lane].first {
+            if place <= limit { return (key, place) }
+            _ = lanes[lane].removeFirst(upTo: key)
+            standings[place]?.entry = .held(lane: lane, held.insert(key, at: place))
         }
         return nil
     }
@@ -171,11 +156,6 @@ struct RescheduledOperations {
         return best.map { ($0.place, $0.lane) }
     }
 
-    private func stands(_ entry: Entry) -> Bool {
-        guard let standing = standings[entry.place] else { return false }
-        return standing.readyLane != nil && standing.entryNumber == entry.number
-    }
-
     // MARK: Places that change
 
     /// Updates the places after the ring has moved its operations.
@@ -187,10 +167,13 @@ struct RescheduledOperations {
         for (place, var standing) in old {
             guard let place = places(place) else { continue }
             standing.turn.number = places.first(from: standing.turn.number)
-            standings[place] = standing
             count(standing, 1)
-            guard let lane = standing.readyLane else { continue }
-            insert(standing, place: place, lane: lane, in: order)
+            switch standing.entry {
+            case nil: break
+            case .ready(let lane, _), .held(let lane, _):
+                insert(&standing, place: place, lane: lane, in: order)
+            }
+            standings[place] = standing
         }
     }
 }

@@ -16,7 +16,7 @@ extension Task: ScheduledAction where Success == Void, Failure == Never {}
 final class PoolTimer: ScheduledAction, @unchecked Sendable {
     private let action: Locked<(@Sendable () -> Void)?>
     private let timekeeper: Timekeeper
-    fileprivate var ticket: TimerHeap<PoolTimer>.Ticket?
+    fileprivate var ticket: Heap<UInt64, PoolTimer>.Ticket?
 
     init(_ action: @escaping @Sendable () -> Void, of timekeeper: Timekeeper) {
         self.action = Locked(action)

@@ -8,7 +8,7 @@ struct TimerList<Element> {
     /// The delay that the monitor thread does not normally exceed.
     private static var usualDelay: UInt64 { 50_000_000 }
 
-    private var heap = TimerHeap<Element>()
+    private var heap = Heap<UInt64, Element>()
     /// The time at which the monitor thread comes without being woken.
     private var nextVisit = UInt64.max
 
@@ -16,7 +16,7 @@ struct TimerList<Element> {
     ///   monitor thread.
     mutating func add(
         _ element: Element, at moment: UInt64, now: UInt64
-    ) -> (ticket: TimerHeap<Element>.Ticket, callsMonitor: Bool) {
+    ) -> (ticket: Heap<UInt64, Element>.Ticket, callsMonitor: Bool) {
         let ticket = heap.insert(element, at: moment)
         // A monitor thread that is far too late sleeps by a clock that has stopped meanwhile.
         let isOverdue = nextVisit.addingSaturated(Self.usualDelay) < now
@@ -27,20 +27,20 @@ struct TimerList<Element> {
     }
 
     /// Removes an element from the list; returns nil if the list no longer contains it.
-    mutating func remove(_ ticket: TimerHeap<Element>.Ticket) -> Element? { heap.remove(ticket) }
+    mutating func remove(_ ticket: Heap<UInt64, Element>.Ticket) -> Element? { heap.remove(ticket) }
 
     /// Removes elements that are due, at most 64 at a time, so that a large number is not removed
     /// in one hold of a lock.
     mutating func takeDue(at now: UInt64) -> [Element] {
         var due: [Element] = []
-        while due.count < 64, let element = heap.removeFirst(dueAt: now) { due.append(element) }
+        while due.count < 64, let element = heap.removeFirst(upTo: now) { due.append(element) }
         return due
     }
 
     /// Returns when the monitor thread, which has taken all elements that are due, has to come
     /// again; nil if the list is empty.
     mutating func nextVisit(after now: UInt64) -> UInt64? {
-        nextVisit = heap.first.map { min($0, now.addingSaturated(Self.longestPause)) } ?? .max
-        return heap.first.map { _ in nextVisit }
+        nextVisit = heap.firstKey.map { min($0, now.addingSaturated(Self.longestPause)) } ?? .max
+        return heap.firstKey.map { _ in nextVisit }
     }
 }

@@ -140,32 +140,19 @@ struct TimelineTracks {
         return (nested, crossing)
     }
 
-    private struct BusyLane: Comparable {
-        let until: UInt64
-        let lane: Int
-
-        static func < (one: Self, other: Self) -> Bool {
-            (one.until, one.lane) < (other.until, other.lane)
-        }
-    }
-
     /// Distributes slices to as few lanes as possible, filling the first lanes most.
     ///
     /// - Complexity: O(n log n).
     private static func lanes(_ slices: [Slice]) -> [[Slice]] {
         var lanes: [[Slice]] = []
-        var (busy, free) = (Heap<BusyLane>(), Heap<Int>())
+        // The lanes by the time at which they become free, and those that are free.
+        var (busy, free) = (Heap<UInt64, Int>(), Heap<Int, Int>())
         for slice in slices.sorted(by: { ($0.from, $0.to) < ($1.from, $1.to) }) {
-            while let first = busy.first, first.until <= slice.from {
-                free.insert(busy.removeFirst().lane)
-            }
-            if free.count == 0 {
-                free.insert(lanes.count)
-                lanes.append([])
-            }
-            let lane = free.removeFirst()
+            while let lane = busy.removeFirst(upTo: slice.from) { free.insert(lane, at: lane) }
+            if free.first == nil { lanes.append([]) }
+            let lane = free.removeFirst(upTo: .max) ?? lanes.count - 1
             lanes[lane].append(slice)
-            busy.insert(BusyLane(until: slice.to, lane: lane))
+            busy.insert(lane, at: slice.to)
         }
         return lanes
     }

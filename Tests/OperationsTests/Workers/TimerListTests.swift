@@ -3,34 +3,34 @@ import Testing
 
 @testable import Operations
 
-struct TimerHeapTests {
+struct HeapTests {
     @Test func elementsComeInTheOrderOfTheirMomentsAndThenOfTheirComing() {
-        var heap = TimerHeap<String>()
+        var heap = Heap<UInt64, String>()
         _ = heap.insert("c", at: 30)
         _ = heap.insert("a", at: 10)
         _ = heap.insert("b1", at: 20)
         _ = heap.insert("b2", at: 20)
-        #expect(heap.first == 10)
+        #expect(heap.firstKey == 10)
         var taken: [String] = []
-        while let element = heap.removeFirst(dueAt: 20) { taken.append(element) }
+        while let element = heap.removeFirst(upTo: 20) { taken.append(element) }
         #expect(taken == ["a", "b1", "b2"])
-        #expect(heap.first == 30)
-        let last = heap.removeFirst(dueAt: 30)
-        #expect(last == "c" && heap.first == nil)
+        #expect(heap.firstKey == 30)
+        let last = heap.removeFirst(upTo: 30)
+        #expect(last == "c" && heap.firstKey == nil)
     }
 
     @Test func whatWasTakenOutIsNotFoundAgainThoughItsPlaceIsUsedAgain() {
-        var heap = TimerHeap<Int>()
+        var heap = Heap<UInt64, Int>()
         let first = heap.insert(1, at: 10)
         let removed = heap.remove(first)
         #expect(removed == 1)
         let second = heap.insert(2, at: 10)
         let again = heap.remove(first)
         #expect(again == nil && first != second)
-        let due = heap.removeFirst(dueAt: 10)
+        let due = heap.removeFirst(upTo: 10)
         #expect(due == 2)
         let late = heap.remove(second)
-        #expect(late == nil && heap.first == nil)
+        #expect(late == nil && heap.firstKey == nil)
     }
 
     /// Against a list that is sorted anew each time.
@@ -38,8 +38,8 @@ struct TimerHeapTests {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SplitMix64(seed: seed)
         func below(_ end: Int) -> Int { Int(random.next() % UInt64(end)) }
-        var heap = TimerHeap<Int>()
-        var model: [(moment: UInt64, number: Int, ticket: TimerHeap<Int>.Ticket)] = []
+        var heap = Heap<UInt64, Int>()
+        var model: [(moment: UInt64, number: Int, ticket: Heap<UInt64, Int>.Ticket)] = []
         for number in 0..<4_000 {
             switch below(5) {
             case 0 where !model.isEmpty:
@@ -51,7 +51,7 @@ struct TimerHeapTests {
                 let due = model.filter { $0.moment <= now }.min {
                     ($0.moment, $0.number) < ($1.moment, $1.number)
                 }
-                let removed = heap.removeFirst(dueAt: now)
+                let removed = heap.removeFirst(upTo: now)
                 #expect(removed == due?.number, "seed \(seed)")
                 model.removeAll { $0.number == due?.number }
             default:
@@ -59,10 +59,10 @@ struct TimerHeapTests {
                 let moment = UInt64(below(1_000))
                 model.append((moment, number, heap.insert(number, at: moment)))
             }
-            #expect(heap.first == model.map(\.moment).min())
+            #expect(heap.firstKey == model.map(\.moment).min())
         }
         var rest = 0
-        while heap.removeFirst(dueAt: .max) != nil { rest += 1 }
+        while heap.removeFirst(upTo: .max) != nil { rest += 1 }
         #expect(rest == model.count, "seed \(seed)")
     }
 }
