@@ -59,7 +59,7 @@ test: install-test lint model-check app-tests fuzz docs consumer release-tests s
 	@echo "Everything passed."
 
 # The quick check for work on Operations: needs no other package. LAYER is a name from the list of
-# layers in Package.swift, or a regular expression for several.
+# layers in Package.swift, or Runtime, or a regular expression for several.
 LAYER ?= \w+
 
 check: lint

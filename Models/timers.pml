@@ -8,10 +8,10 @@
  * One atomic block is one hold of the lock of the list or of the timer.
  *
  * Sources:
- *   Operations/Workers/PoolTimer.swift
- *   Operations/Workers/TimerHeap.swift
- *   Operations/Workers/TimerList.swift
- *   Operations/Workers/WorkerWatch.swift
+ *   OperationsRuntime/Workers/PoolTimer.swift
+ *   OperationsRuntime/Workers/TimerHeap.swift
+ *   OperationsRuntime/Workers/TimerList.swift
+ *   OperationsRuntime/Workers/WorkerWatch.swift
  */
 
 #define ACTIONS 2

@@ -9,7 +9,7 @@ use strict;
 use warnings;
 
 my %standard = map { $_ => 1 } qw(
-    Continuation Failure Iterator acquiring allocate append contains contents count deallocate
+    Continuation Failure Iterator isCurrent leaving members submit thread acquiring allocate append contains contents count deallocate
     deinitialize description duration dropFirst dropLast elements enumerated failure filter first
     firstIndex forEach head index initialize insert isEmpty isMain joined last load lock move
     newValue none oldValue perform popFirst popLast prefix rawValue relaxed release releasing

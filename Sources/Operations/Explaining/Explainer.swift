@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// Follows what an operation waits for, down to the operations that wait for nothing.
 struct Explainer {
     typealias Explanation = OperationExplanation

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 extension QueueRegistry {
     /// Identifies one queue for as long as the process lives, without retaining it.
     ///
