@@ -15,8 +15,3 @@
 // `Dependencies/`, `Scheduling/`, `Outcome/`, `QualityOfService/`), the features, and the
 // diagnosis. The script `Scripts/check-layers` holds the table. The module needs only
 // OperationsRuntime, Synchronization and libc, and Dispatch for the main queue.
-
-/// Stops the program because of a mistake in its code.
-package func misuse(_ message: String) -> Never {
-    fatalError("Operations: \(message).")
-}

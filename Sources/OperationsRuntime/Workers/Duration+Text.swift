@@ -1,5 +1,3 @@
-import OperationsRuntime
-
 extension Duration {
     /// The duration in words, rounded down: "300 µs", "85 ms", "3.2 s", "4 min", "7 h", "3 days".
     package var text: String {
