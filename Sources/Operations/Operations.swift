@@ -13,5 +13,5 @@
 // Scheduling.md in Operations.docc describes the protocol between them. Its page Doors.md draws the
 // layers: the ground, which is the module OperationsRuntime, the core (`Lifecycle/`,
 // `Dependencies/`, `Scheduling/`, `Outcome/`, `QualityOfService/`), the features, and the
-// diagnosis. The script `Scripts/check-layers` holds the table. The module needs only
+// diagnosis. The file `Scripts/layers` holds the table. The module needs only
 // OperationsRuntime, Synchronization and libc, and Dispatch for the main queue.
