@@ -36,9 +36,9 @@ TESTS = --product swift-operationsPackageTests
 man: install-run
 	swift package $(APP) $(FAULTS) --disable-sandbox plugin generate-manual --multi-page
 
-.PHONY: run test check build man install-run install-test lint model-check unit-tests app-tests docs \
-	consumer release-tests snippets thread-sanitizer address-sanitizer stress fuzz jobs-nemesis jobs-pictures \
-	instructions screenshots clean
+.PHONY: run test check build man install-run install-test lint style layers sanitized \
+	model-check unit-tests app-tests docs consumer release-tests snippets thread-sanitizer \
+	address-sanitizer stress fuzz jobs-nemesis jobs-pictures instructions screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
 # escaping. dash and zsh pass `SOURCE=~/Pictures` on unexpanded; the recipe then inserts the home
@@ -54,16 +54,19 @@ build: install-run
 # The tests of the libraries run twice: optimised, and not optimised with thread sanitizer. Durable
 # jobs are left out of the second run: their tests have leases of a second, and check processes.
 # Address sanitizer runs the tests in which threads hand on what the runtime does not retain.
-test: install-test lint model-check app-tests fuzz docs consumer release-tests snippets \
+#
+# The build for thread sanitizer comes first, because the layers are checked by its index.
+test: install-test style layers model-check app-tests fuzz docs consumer release-tests snippets \
 	thread-sanitizer address-sanitizer instructions
 	@echo "Everything passed."
 
 # The quick check for work on Operations: needs no other package. LAYER is a name from the list of
-# layers in Package.swift, or a regular expression for several.
+# layers in Package.swift, or Runtime, or a regular expression for several.
 LAYER ?= \w+
 
-check: lint
+check: style
 	swift build $(TESTS)
+	Scripts/check-layers .build/debug
 	Scripts/run-tests --filter '^Operations($(LAYER))Tests\.'
 
 # Single checks, for work on one part.
@@ -72,15 +75,15 @@ check: lint
 check unit-tests app-tests release-tests thread-sanitizer address-sanitizer: \
 	export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 8
 
-lint:
+# The layers are proved by the index of the latest debug build. There has to be one.
+lint: style
+	Scripts/check-layers
+
+style:
 	swift format lint --strict --parallel --recursive Package.swift Documentation/Package.swift \
-		Snippets Sources Tests \
+		Scripts Snippets Sources Tests \
 		ClassicPhotos/Package.swift ClassicPhotos/Sources ClassicPhotos/Tests
 	Scripts/check-comments
-	Scripts/check-layers
-	Scripts/reading-list
-	Scripts/file-circles Sources/Operations
-	Scripts/file-circles Sources/OperationsInsight
 
 # Explores the scheduler's protocols completely; takes two minutes. Models of which nothing has
 # changed since then are left out.
@@ -124,9 +127,14 @@ snippets: install-test
 	swift build $(OPTIMISED)
 	Scripts/check-snippets .build-release-tests/release
 
-thread-sanitizer: export TSAN_OPTIONS = halt_on_error=1
-thread-sanitizer:
+layers: sanitized
+	Scripts/check-layers .build-tsan/debug
+
+sanitized:
 	swift build $(TESTS) $(SANITIZED)
+
+thread-sanitizer: export TSAN_OPTIONS = halt_on_error=1
+thread-sanitizer: sanitized
 	Scripts/run-tests $(SANITIZED)
 
 # Some tests leave cycles of operations behind, or end their process while operations run.

@@ -69,24 +69,29 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
-        .target(name: "Operations", swiftSettings: settings),
+        // The ground of Operations. Users get it with Operations, and do not see it.
+        .target(name: "OperationsRuntime", swiftSettings: settings),
+        .target(
+            name: "Operations", dependencies: ["OperationsRuntime"], swiftSettings: settings),
         .target(
             name: "OperationsFoundation", dependencies: ["Operations"], swiftSettings: settings),
         .target(
-            name: "OperationsTestKit", dependencies: ["Operations"], swiftSettings: settings),
+            name: "OperationsTestKit", dependencies: ["Operations", "OperationsRuntime"],
+            swiftSettings: settings),
         .target(
-            name: "OperationsInsight", dependencies: ["Operations"], swiftSettings: settings),
+            name: "OperationsInsight", dependencies: ["Operations", "OperationsRuntime"],
+            swiftSettings: settings),
         .target(
             name: "OperationsTelemetry",
             dependencies: [
-                "Operations", "OperationsInsight",
+                "Operations", "OperationsInsight", "OperationsRuntime",
             ] + telemetry,
             swiftSettings: settings
         ),
         .target(
             name: "DurableJobs",
             dependencies: [
-                "Operations",
+                "Operations", "OperationsRuntime",
                 .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
             ],
             swiftSettings: settings
@@ -96,7 +101,7 @@ let package = Package(
         .target(
             name: "DurableJobsPostgres",
             dependencies: [
-                "DurableJobs", "Operations",
+                "DurableJobs", "Operations", "OperationsRuntime",
                 .target(name: "CLibPQ", condition: withDurableJobsPostgres),
             ],
             swiftSettings: settings),
@@ -104,7 +109,7 @@ let package = Package(
         .target(
             name: "DurableJobsTelemetry",
             dependencies: [
-                "DurableJobs", "Operations",
+                "DurableJobs", "Operations", "OperationsRuntime",
             ] + telemetry,
             swiftSettings: settings),
         .target(
@@ -112,23 +117,30 @@ let package = Package(
             dependencies: ["DurableJobs", "Operations", "OperationsTestKit"],
             swiftSettings: settings),
         .target(
-            name: "OperationsTestSupport", dependencies: ["Operations"],
+            name: "OperationsTestSupport", dependencies: ["Operations", "OperationsRuntime"],
             path: "Tests/OperationsTestSupport", swiftSettings: settings),
+        .testTarget(
+            name: "OperationsRuntimeTests",
+            dependencies: ["OperationsRuntime", "OperationsTestSupport"],
+            swiftSettings: testSettings),
         .testTarget(
             name: "OperationsInsightTests",
             dependencies: [
-                "Operations", "OperationsInsight", "OperationsTestKit", "OperationsTestSupport",
+                "Operations", "OperationsInsight", "OperationsRuntime", "OperationsTestKit",
+                "OperationsTestSupport",
             ],
             swiftSettings: testSettings),
         .testTarget(
             name: "OperationsTestKitTests",
-            dependencies: ["Operations", "OperationsTestKit", "OperationsTestSupport"],
+            dependencies: [
+                "Operations", "OperationsRuntime", "OperationsTestKit", "OperationsTestSupport",
+            ],
             swiftSettings: testSettings),
         .testTarget(
             name: "DurableJobsTests",
             dependencies: [
                 "DurableJobs", "DurableJobsPostgres", "DurableJobsTestKit", "Operations",
-                "OperationsTestKit", "OperationsTestSupport",
+                "OperationsRuntime", "OperationsTestKit", "OperationsTestSupport",
                 .target(name: "CLibPQ", condition: withDurableJobsPostgres),
                 .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
             ],
@@ -136,14 +148,16 @@ let package = Package(
         .testTarget(
             name: "DurableJobsTelemetryTests",
             dependencies: [
-                "DurableJobs", "DurableJobsTelemetry", "Operations", "OperationsTestSupport",
+                "DurableJobs", "DurableJobsTelemetry", "Operations", "OperationsRuntime",
+                "OperationsTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
             ] + telemetry + telemetryInMemory,
             swiftSettings: testSettings),
         .testTarget(
             name: "OperationsTelemetryTests",
             dependencies: [
-                "Operations", "OperationsTelemetry", "OperationsTestKit", "OperationsTestSupport",
+                "Operations", "OperationsRuntime", "OperationsTelemetry", "OperationsTestKit",
+                "OperationsTestSupport",
             ] + telemetry + telemetryInMemory,
             swiftSettings: testSettings
         ),
@@ -163,7 +177,6 @@ let layersOfTests = [
     ("Structured", ["Structured"]),
     ("Traits", ["Budgets", "Keys", "Traits"]),
     ("Typed", ["Async", "Typed"]),
-    ("Workers", ["Collections", "Workers"]),
 ]
 
 let foldersOfTests = layersOfTests.flatMap { $1 }
@@ -171,7 +184,9 @@ let foldersOfTests = layersOfTests.flatMap { $1 }
 package.targets += layersOfTests.map { name, folders in
     .testTarget(
         name: "Operations\(name)Tests",
-        dependencies: ["Operations", "OperationsTestKit", "OperationsTestSupport"],
+        dependencies: [
+            "Operations", "OperationsRuntime", "OperationsTestKit", "OperationsTestSupport",
+        ],
         path: "Tests/OperationsTests",
         exclude: foldersOfTests.filter { !folders.contains($0) } + ["Contract/README.md"],
         swiftSettings: testSettings)

@@ -10,12 +10,12 @@
  * leaves out the looks of the monitor thread that change nothing), so it needs no fairness.
  *
  * Sources:
- *   Operations/Workers/PoolState.swift
- *   Operations/Workers/PoolLoad.swift
- *   Operations/Workers/Worker.swift
- *   Operations/Workers/WorkerPool.swift
- *   Operations/Workers/WorkerWatch.swift
- *   Operations/Workers/Parker.swift
+ *   OperationsRuntime/Workers/PoolState.swift
+ *   OperationsRuntime/Workers/PoolLoad.swift
+ *   OperationsRuntime/Workers/Worker.swift
+ *   OperationsRuntime/Workers/WorkerPool.swift
+ *   OperationsRuntime/Workers/WorkerWatch.swift
+ *   OperationsRuntime/Workers/Parker.swift
  */
 
 #define CORES   2

@@ -8,10 +8,10 @@
  * One atomic block is one hold of the lock of the list or of the timer.
  *
  * Sources:
- *   Operations/Workers/PoolTimer.swift
- *   Operations/Collections/Heap.swift
- *   Operations/Workers/TimerList.swift
- *   Operations/Workers/WorkerWatch.swift
+ *   OperationsRuntime/Workers/PoolTimer.swift
+ *   OperationsRuntime/Collections/Heap.swift
+ *   OperationsRuntime/Workers/TimerList.swift
+ *   OperationsRuntime/Workers/WorkerWatch.swift
  */
 
 #define ACTIONS 2

@@ -1,5 +1,6 @@
 #if DurableJobsPostgres
 import CLibPQ
+import OperationsRuntime
 import DurableJobs
 import FoundationEssentials
 import Operations

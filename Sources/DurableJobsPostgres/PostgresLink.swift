@@ -1,6 +1,7 @@
 #if DurableJobsPostgres
 import CLibPQ
 import Dispatch
+import OperationsRuntime
 import DurableJobs
 import FoundationEssentials
 import Operations

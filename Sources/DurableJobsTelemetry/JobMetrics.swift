@@ -1,5 +1,6 @@
 #if DurableJobs && Telemetry
 import CoreMetrics
+import OperationsRuntime
 import DurableJobs
 import Operations
 

@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// An operation made of blocks that run at the same time as each other.

@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// A unit of work that runs at most once, and everything that is known about it.

@@ -1,4 +1,5 @@
 public import Dispatch
+package import OperationsRuntime
 import Synchronization
 
 /// A queue that runs operations as soon as they are ready, up to a given number at a time.

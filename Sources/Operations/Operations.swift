@@ -8,15 +8,10 @@
 //            │ dependencies, cancel
 //   OperationQueue                                users add operations to a queue
 //            │ "I have something runnable"
-//   Workers/WorkerPool                            threads; takes the best operation of each queue
+//   WorkerPool of OperationsRuntime               threads; takes the best operation of each queue
 //
 // Scheduling.md in Operations.docc describes the protocol between them. Its page Doors.md draws the
-// layers: the ground (`Collections/`, `Workers/`), the core (`Lifecycle/`, `Dependencies/`,
-// `Scheduling/`, `Outcome/`, `QualityOfService/`), the features, and the diagnosis. The
-// script `Scripts/check-layers` holds the table. The module needs only Synchronization and libc,
-// and Dispatch for the main queue.
-
-/// Stops the program because of a mistake in its code.
-package func misuse(_ message: String) -> Never {
-    fatalError("Operations: \(message).")
-}
+// layers: the ground, which is the module OperationsRuntime, the core (`Lifecycle/`,
+// `Dependencies/`, `Scheduling/`, `Outcome/`, `QualityOfService/`), the features, and the
+// diagnosis. The file `Scripts/layers` holds the table. The module needs only
+// OperationsRuntime, Synchronization and libc, and Dispatch for the main queue.

@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// Findings of the library about a program that goes on running.

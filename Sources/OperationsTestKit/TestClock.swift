@@ -1,4 +1,4 @@
-import Operations
+import OperationsRuntime
 
 /// The clock of a test scheduler.
 ///

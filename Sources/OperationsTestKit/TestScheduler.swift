@@ -1,4 +1,5 @@
 public import Operations
+import OperationsRuntime
 
 /// Runs operation queues on one thread, in a repeatable order, with a clock of its own.
 ///

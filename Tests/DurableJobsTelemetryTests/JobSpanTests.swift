@@ -3,6 +3,7 @@ import DurableJobsTelemetry
 import FoundationEssentials
 import GRDB
 import InMemoryTracing
+import OperationsRuntime
 import Operations
 import OperationsTestSupport
 import Testing

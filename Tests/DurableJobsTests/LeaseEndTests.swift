@@ -1,4 +1,5 @@
 #if DurableJobs
+import OperationsRuntime
 import Operations
 import OperationsTestSupport
 import Testing

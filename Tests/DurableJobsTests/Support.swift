@@ -1,4 +1,5 @@
 #if DurableJobs
+import OperationsRuntime
 import DurableJobs
 import FoundationEssentials
 import Operations

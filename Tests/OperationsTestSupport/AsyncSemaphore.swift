@@ -1,4 +1,4 @@
-import Operations
+import OperationsRuntime
 
 /// Limits how many tasks run at a time; tasks wait in the order of their arrival.
 final class AsyncSemaphore: Sendable {

@@ -1,4 +1,5 @@
 package import Operations
+import OperationsRuntime
 
 /// A clock whose time changes only when a test advances it.
 package final class ManualClock: Clock {

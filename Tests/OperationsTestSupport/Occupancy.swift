@@ -1,4 +1,4 @@
-import Operations
+import OperationsRuntime
 
 /// Counts the threads or tasks that are inside at the same time.
 package final class Occupancy: Sendable {

@@ -1,4 +1,4 @@
-import Operations
+import OperationsRuntime
 
 /// A random number generator that gives the same numbers for the same seed.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {

@@ -1,4 +1,4 @@
-package import Operations
+package import OperationsRuntime
 
 extension SplitMix64 {
     package mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }

@@ -1,5 +1,6 @@
 import Dispatch
 public import Operations
+import OperationsRuntime
 
 /// A subclass that manages its own state, written as usual for Foundation: an enum, and
 /// notifications for both the old and the new key.

@@ -1,5 +1,5 @@
 import Dispatch
-import Operations
+import OperationsRuntime
 
 /// Runs the jobs of tasks on its own threads, one thread for each job, so that a job that blocks
 /// delays no other job.

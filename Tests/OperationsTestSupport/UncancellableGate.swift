@@ -1,4 +1,4 @@
-import Operations
+import OperationsRuntime
 
 /// A gate at which tasks wait until it opens, even if they are cancelled meanwhile.
 package final class UncancellableGate: Sendable {

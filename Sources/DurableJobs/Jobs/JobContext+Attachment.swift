@@ -1,5 +1,6 @@
 #if DurableJobs
 public import FoundationEssentials
+import OperationsRuntime
 import Operations
 
 extension JobContext {

@@ -1,4 +1,5 @@
 #if DurableJobs
+import OperationsRuntime
 public import Operations
 
 /// Jobs that depend on each other, and are stored together or not at all.

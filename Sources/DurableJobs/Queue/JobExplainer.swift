@@ -1,6 +1,7 @@
 #if DurableJobs
 import FoundationEssentials
 import Operations
+import OperationsRuntime
 
 /// Finds out why a job does not run. Each question to the store is a transaction of its own, so the
 /// answer may mix moments.

@@ -1,5 +1,6 @@
 #if DurableJobs
 import FoundationEssentials
+import OperationsRuntime
 package import Operations
 
 /// A queue of durable jobs in a store.

@@ -1,4 +1,5 @@
 #if DurableJobs
+import OperationsRuntime
 import Operations
 
 /// Tells the workers and waits of one process at once what its own transactions have changed.

@@ -1,5 +1,6 @@
 #if DurableJobs
 import FoundationEssentials
+import OperationsRuntime
 import Operations
 
 /// The tasks of one process that wait for the ends of jobs.

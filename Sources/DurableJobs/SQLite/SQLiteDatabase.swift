@@ -2,6 +2,7 @@
 import Dispatch
 import FoundationEssentials
 import GRDB
+import OperationsRuntime
 import Operations
 
 #if canImport(Glibc)

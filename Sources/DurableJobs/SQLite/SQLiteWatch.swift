@@ -1,6 +1,7 @@
 #if DurableJobs
 import Dispatch
 import GRDB
+import OperationsRuntime
 import Operations
 
 /// Looks every 20 ms whether another connection has changed a file, while anybody waits for it.

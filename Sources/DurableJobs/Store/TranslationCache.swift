@@ -1,4 +1,5 @@
 #if DurableJobs
+import OperationsRuntime
 import Operations
 
 /// The statements of a dialect, translated once each.

@@ -1,4 +1,5 @@
 #if DurableJobs
+import OperationsRuntime
 import Operations
 
 /// Wakes one loop, which waits for an event or for a time. A signal before the wait counts.

@@ -1,5 +1,6 @@
 #if DurableJobs
 import FoundationEssentials
+import OperationsRuntime
 import Operations
 
 /// What one run of a job leaves for its worker.

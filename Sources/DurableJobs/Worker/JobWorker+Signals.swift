@@ -1,5 +1,6 @@
 #if DurableJobs
 import Dispatch
+import OperationsRuntime
 import Operations
 
 #if canImport(Glibc)

@@ -1,5 +1,6 @@
 #if DurableJobs
 import FoundationEssentials
+import OperationsRuntime
 public import Operations
 
 /// Claims jobs of a queue, and runs them as operations of an operation queue.

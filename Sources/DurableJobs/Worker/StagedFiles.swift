@@ -1,5 +1,6 @@
 #if DurableJobs
 import FoundationEssentials
+import OperationsRuntime
 import Operations
 
 #if canImport(Glibc)

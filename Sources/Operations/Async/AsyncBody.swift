@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The body of an operation, as its task sees it. The body of a runner stands for several
 /// operations, one after the other.
 ///

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// A task that runs async bodies on a worker's thread, one after the other, for as long as none of
 /// them suspends. Between claims the runner stays with the thread.
 ///
@@ -33,14 +35,14 @@ final class AsyncRunner: ImmediateTask, IdleRunner, @unchecked Sendable {
         let thread = ThreadContext.current
         let inherits = queue.tasks != nil
         // No other class is an idle runner.
-        let idle = inherits ? nil : thread.runners.popLast()
+        let idle = inherits ? nil : thread.takeRunner()
         let runner =
             idle.map { unsafeDowncast($0, to: AsyncRunner.self) } ?? AsyncRunner(inherits: inherits)
         runner.work = Work(first: .passUnretained(first), claim: claim, queue: queue)
         guard runner.run(on: thread, of: claim, in: queue, runner.resume) else { return nil }
         let next = runner.next.take()
         if runner.idle != nil, thread.activeWorker != nil, thread.hasCapacityForRunner {
-            thread.runners.append(runner)
+            thread.addRunner(runner)
         } else {
             runner.dismiss()
         }
@@ -88,9 +90,9 @@ final class AsyncRunner: ImmediateTask, IdleRunner, @unchecked Sendable {
         // Out here the task is inside no operation, and may release the body.
         detached.takeRetainedValue().finish()
         guard !inherits, !Task.isCancelled, let here = ThreadContext.existing,
-            here.activeWorker != nil, !here.isDriven, here.hasCapacityForRunner
+            here.activeWorker != nil, !here.operationState.isDriven, here.hasCapacityForRunner
         else { return false }
-        here.runners.append(self)
+        here.addRunner(self)
         thread = .passUnretained(here)
         return true
     }

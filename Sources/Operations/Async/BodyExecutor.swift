@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// The executor of one body, on behalf of the driver of its queue.

@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// A task that begins on a worker's thread, in place of the worker, and detaches from the worker

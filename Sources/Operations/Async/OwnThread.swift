@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// A thread made for one operation, with the niceness that the operation's thread priority needs.

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// A task that is created early, to inherit the task-local values of its creator, and that runs its
 /// work later.
 ///

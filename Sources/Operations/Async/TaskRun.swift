@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// The task of an operation with an async body, from before the task exists until its end.

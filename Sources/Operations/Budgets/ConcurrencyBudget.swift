@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// A limited resource for operations of any number of queues: memory, connections, licences.
 ///
 /// Like a semaphore, a budget has a number of permits, one for each megabyte or licence, say.

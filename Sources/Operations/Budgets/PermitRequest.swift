@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The permits of budgets that one operation needs, and whether it holds them.
 ///
 /// Unchecked: the lock of all budgets guards all fields that are not constant.

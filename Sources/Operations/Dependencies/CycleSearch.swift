@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// Finds operations that wait for each other. Cycles.md describes who searches, and when.

@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// Looks for cycles of dependencies, from the operations that wait in queues, some time after a

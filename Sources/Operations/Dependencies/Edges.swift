@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// One dependency: an operation that waits for another one.
 ///
 /// An edge lies in the dependent's memory. `dependency` is guarded by the dependent's lock, `next`

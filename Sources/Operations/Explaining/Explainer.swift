@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 extension Operation {
     /// Explains why the operation does not run, or what it is doing, down to the causes of the
     /// causes.

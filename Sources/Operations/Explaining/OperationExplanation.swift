@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// Why an operation does not run, or what it is doing; made by ``Operation/explain()``.
 ///
 /// Each part was true at some moment while the explanation was made, but not all parts at the same

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// Finds mistakes in a graph without touching its operations.
 ///
 /// A group inside the graph counts with its members: the members start after everything that the

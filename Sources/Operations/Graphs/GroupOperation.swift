@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// A graph that runs as one operation.

@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 extension OperationQueue {

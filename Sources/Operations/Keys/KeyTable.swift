@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// A table of values by keys. The `==` of a key is user code, so the table never calls it with a
 /// lock held.
 final class KeyTable<Value: Sendable>: Sendable {

@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// The atomic that holds an operation's lifecycle state, and the lock that is one of its bits.

@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 // The fast path: what `start()` and `finish()` do for operations that nobody subclassed, without

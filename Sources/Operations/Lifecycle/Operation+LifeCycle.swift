@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 // The steps of an operation's life. Each step is one event of the operation's state, followed by
@@ -193,10 +194,10 @@ extension Operation {
         let context = ThreadContext.existing
         // Inside the operation's own body, the call was not made by `startChecked()` but by the
         // body.
-        guard let checked = context?.checkedStart, checked.operation == ObjectIdentifier(self),
-            !ThreadContext.isInside(self)
+        guard let checked = context?.operationState.checkedStart,
+            checked.operation == ObjectIdentifier(self), !ThreadContext.isInside(self)
         else { Operations.misuse(misuse) }
-        context?.checkedStart?.misuse = misuse
+        context?.operationState.checkedStart?.misuse = misuse
     }
 
     private var misuseOfUnready: OperationMisuse {
@@ -282,8 +283,8 @@ extension Operation {
     /// its queue. A wait for the operation in that code returns at once.
     private func beforeLeaving<Result>(_ body: () -> Result) -> Result {
         let context = ThreadContext.current
-        context.leaving.append(opaque)
-        defer { context.leaving.removeLast() }
+        context.operationState.leaving.append(opaque)
+        defer { context.operationState.leaving.removeLast() }
         return body()
     }
 

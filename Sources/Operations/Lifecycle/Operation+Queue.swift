@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 // The parts of an operation that live outside its state: its extras, and its queue.

@@ -1,6 +1,8 @@
 // How the lifecycle state of an operation changes: `exchange` makes a change, and `perform` does
 // what the change requires. No other code changes the state, except for flags and the lock.
 
+import OperationsRuntime
+
 extension Operation {
     typealias Change = AtomicLifecycleState.Change
 

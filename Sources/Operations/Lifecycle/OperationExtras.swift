@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// The properties that few operations have. Made when first needed; guarded by the operation's

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// Records the changes of an operation that is observed, in their order, and notifies its
 /// observers.
 ///

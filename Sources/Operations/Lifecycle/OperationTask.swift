@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 // What the core knows of tasks. How async bodies run in tasks lies above it, in `Async/`.

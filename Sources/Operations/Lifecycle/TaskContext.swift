@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The context in which the current async body runs.
 enum TaskContext {
     @TaskLocal static var body: (any RunningBody)?

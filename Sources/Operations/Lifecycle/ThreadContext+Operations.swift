@@ -1,10 +1,12 @@
 // Which operations and queues a thread is inside.
 
+import OperationsRuntime
+
 extension ThreadContext {
     /// The operation that this thread runs. It stays alive because it is running.
     var operation: Unmanaged<Operation>? {
-        @inline(__always) get { frame.operation.map { Unmanaged.fromOpaque($0) } }
-        @inline(__always) set { frame.operation = newValue?.toOpaque() }
+        @inline(__always) get { operationState.frame.operation.map { Unmanaged.fromOpaque($0) } }
+        @inline(__always) set { operationState.frame.operation = newValue?.toOpaque() }
     }
 
     /// The operation that this thread runs, made now if the thread runs a block without one.
@@ -13,26 +15,25 @@ extension ThreadContext {
         return operation
     }
 
-    /// Enters a block without an operation.
-    @inline(__always)
-    func enter(_ block: Entry, of claim: Claim) {
-        frame.operation = nil
-        blockClaim = Unmanaged.passUnretained(claim).toOpaque()
-        blockRank = Int(block.rank)
-    }
-
     /// Enters the operation of the block that this thread runs; makes it if nobody has.
     func materialize() {
-        guard let blockClaim, let queue = Self.currentQueue else { return }
+        guard let blockClaim = operationState.blockClaim, let queue = Self.currentQueue else {
+            return
+        }
         let claim = Unmanaged<Claim>.fromOpaque(blockClaim).takeUnretainedValue()
         guard let operation = queue.materializeRunning(in: claim) else { return }
-        (self.operation, self.blockClaim) = (operation, nil)
+        (self.operation, operationState.blockClaim) = (operation, nil)
     }
 
     /// Whether this thread runs an operation, or a block without one.
-    var isInsideOperation: Bool { frame.operation != nil || !outer.isEmpty || blockClaim != nil }
+    var isInsideOperation: Bool {
+        operationState.frame.operation != nil || !operationState.outer.isEmpty
+            || operationState.blockClaim != nil
+    }
 
-    private var queue: Unmanaged<OperationQueue>? { frame.queue.map { Unmanaged.fromOpaque($0) } }
+    private var queue: Unmanaged<OperationQueue>? {
+        operationState.frame.queue.map { Unmanaged.fromOpaque($0) }
+    }
 
     static var currentQueue: OperationQueue? { existing?.queue?.takeUnretainedValue() }
 
@@ -42,46 +43,48 @@ extension ThreadContext {
     ///   - operation: The operation; nil if `run` sets ``operation`` itself.
     ///   - queue: The queue that runs the operation; nil to keep the caller's queue.
     func inside(_ operation: Operation?, of queue: OperationQueue? = nil, run: () -> Void) {
-        if queue == nil, let operation, frame.operation == .some(operation.opaque) { return run() }
-        if blockClaim != nil { materialize() }
-        let before = frame
+        if queue == nil, let operation, operationState.frame.operation == .some(operation.opaque) {
+            return run()
+        }
+        if operationState.blockClaim != nil { materialize() }
+        let before = operationState.frame
         let isNested = before.operation != nil
-        if isNested { outer.append(before) }
-        frame = Frame(
+        if isNested { operationState.outer.append(before) }
+        operationState.frame = OperationThreadState.Frame(
             operation: operation?.opaque,
             queue: queue.map { Unmanaged.passUnretained($0).toOpaque() } ?? before.queue,
             task: Self.currentTask)
         run()
-        frame = before
-        if isNested { outer.removeLast() }
+        operationState.frame = before
+        if isNested { operationState.outer.removeLast() }
     }
 
     /// The operation that this thread runs inside the current task. It was started there by hand,
     /// so it is nested more deeply than the operation whose body that task is.
     var operationOfTask: Operation? {
-        guard let task = frame.task, task == Self.currentTask else { return nil }
+        guard let task = operationState.frame.task, task == Self.currentTask else { return nil }
         return materializedOperation?.takeUnretainedValue()
     }
 
     static func isInside(_ operation: Operation) -> Bool {
         guard let existing else { return false }
         existing.materialize()
-        return existing.frame.operation == operation.opaque
-            || existing.outer.contains { $0.operation == operation.opaque }
+        return existing.operationState.frame.operation == operation.opaque
+            || existing.operationState.outer.contains { $0.operation == operation.opaque }
     }
 
     static func isStoppingBody(of operation: Operation) -> Bool {
-        existing?.stopped == .some(operation.opaque)
+        existing?.operationState.stopped == .some(operation.opaque)
     }
 
     /// Calls a function that may really cancel the operation, while the body of the operation is
     /// being stopped.
     static func whileStoppingBody(of operation: Operation, _ body: () -> Void) {
         guard let existing, isStoppingBody(of: operation) else { return body() }
-        let stopped = existing.stopped
-        existing.stopped = nil
+        let stopped = existing.operationState.stopped
+        existing.operationState.stopped = nil
         body()
-        existing.stopped = stopped
+        existing.operationState.stopped = stopped
     }
 
     /// The operations that the calling thread is inside, the outermost first.
@@ -93,9 +96,9 @@ extension ThreadContext {
         return frames.filter { $0.queue == address }.compactMap(\.operation).map(operation(at:))
     }
 
-    private static var frames: [Frame] {
+    private static var frames: [OperationThreadState.Frame] {
         existing?.materialize()
-        return existing.map { $0.outer + [$0.frame] } ?? []
+        return existing.map { $0.operationState.outer + [$0.operationState.frame] } ?? []
     }
 
     private static func operation(at address: UnsafeMutableRawPointer) -> Operation {
@@ -104,7 +107,17 @@ extension ThreadContext {
 
     /// Returns whether the calling thread is about to remove the operation from its queue.
     static func isLeaving(_ operation: Operation) -> Bool {
-        existing?.leaving.contains(operation.opaque) == true
+        existing?.operationState.leaving.contains(operation.opaque) == true
+    }
+}
+
+extension UnsafeMutablePointer<OperationThreadState> {
+    /// Enters a block without an operation.
+    @inline(__always)
+    func enter(_ block: Entry, of claim: Claim) {
+        pointee.frame.operation = nil
+        pointee.blockClaim = Unmanaged.passUnretained(claim).toOpaque()
+        pointee.blockRank = Int(block.rank)
     }
 }
 

@@ -1,6 +1,8 @@
 // The throwing variants of an operation's methods. Each pair of methods shares the step that
 // decides, so that both refuse the same things with the same message.
 
+import OperationsRuntime
+
 extension Operation {
     /// Starts the operation as ``start()`` does, but throws where that method stops the program.
     ///
@@ -12,11 +14,11 @@ extension Operation {
         if let misuse = misuseOfStart { throw misuse }
         if isFinished { return }
         let context = ThreadContext.current
-        let outer = context.checkedStart
-        context.checkedStart = CheckedStart(operation: ObjectIdentifier(self))
+        let outer = context.operationState.checkedStart
+        context.operationState.checkedStart = CheckedStart(operation: ObjectIdentifier(self))
         start()
-        let misuse = context.checkedStart?.misuse
-        context.checkedStart = outer
+        let misuse = context.operationState.checkedStart?.misuse
+        context.operationState.checkedStart = outer
         if let misuse { throw misuse }
     }
 

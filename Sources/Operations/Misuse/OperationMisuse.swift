@@ -149,6 +149,11 @@ extension OperationMisuse {
 }
 
 /// Stops the program because of a mistake in its code.
+package func misuse(_ message: String) -> Never {
+    fatalError("Operations: \(message).")
+}
+
+/// Stops the program because of a mistake in its code.
 func misuse(_ misuse: OperationMisuse) -> Never {
     Operations.misuse(misuse.description)
 }

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// All observations of one object: a mailbox of changes.
 ///
 /// Changes are **recorded** in the hold of the lock in which they are made, so records have the

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// An announcement of a change whose new value is not known.
 enum Announcement {
     /// The property may have changed. Observers are notified if it has.

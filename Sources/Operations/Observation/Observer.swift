@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// One observer of one property.
 ///
 /// The handler is called by one thread at a time: by the thread that begins the observation until

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The moments at which a queue becomes idle, for `for await`.
 ///
 /// ```swift

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The calls of `cancel()` for operations that a thread cancels together.
 ///
 /// All of these operations have a pending cancellation before the first call: none begins its work,
@@ -6,7 +8,7 @@
 /// thread blocks in a wait, it makes the remaining calls.
 ///
 /// Unchecked: only the thread that made the round touches it.
-final class CancelRound: BlockObserver, @unchecked Sendable {
+final class CancelRound: @unchecked Sendable {
     private let operations: [Operation]
     private var next = 0
 
@@ -17,9 +19,9 @@ final class CancelRound: BlockObserver, @unchecked Sendable {
         guard !operations.isEmpty else { return }
         let context = ThreadContext.current
         let round = CancelRound(operations)
-        context.blockObservers.append(round)
+        context.operationState.cancelRounds.append(round)
         round.callRest()
-        context.blockObservers.removeLast()
+        context.operationState.cancelRounds.removeLast()
     }
 
     private func callRest() {
@@ -33,11 +35,11 @@ final class CancelRound: BlockObserver, @unchecked Sendable {
     /// Has the cancellations that the calling thread is performing make their remaining calls: the
     /// thread is about to block, perhaps until one of these operations has ended.
     static func willBlock() {
-        guard let observers = ThreadContext.existing?.blockObservers else { return }
-        for observer in observers { observer.threadWillBlock() }
+        guard let rounds = ThreadContext.existing?.operationState.cancelRounds else { return }
+        for round in rounds { round.threadWillBlock() }
     }
 
-    func threadWillBlock() {
+    private func threadWillBlock() {
         // This operation's override of `cancel()` is about to block, perhaps until the operation
         // itself ends.
         if next > 0 { operations[next - 1].markCancelled() }

@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 // What users call to cancel an operation, and to learn why it was cancelled.

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The failure of an operation whose attempt took too long; see ``OperationTrait/timeout(_:)``.
 public struct OperationTimeout: Error, Sendable, Hashable, CustomStringConvertible {
     /// The operation, as messages name it.

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The values of ``Progress/fractionCompleted`` over time.
 public typealias ProgressFractions = ObservedSequence<Double>
 

@@ -1,6 +1,8 @@
 // Observation of a progress. Changes are recorded under the lock of the progress's state, in their
 // order, and delivered to observers when that lock is free (`Observations`).
 
+import OperationsRuntime
+
 extension KeyValueObserving where Self: Progress {
     /// Calls a handler with each change of a property, for as long as the returned object is kept.
     ///

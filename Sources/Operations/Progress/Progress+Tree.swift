@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 // How changes propagate through the tree. Fractions go up: each step takes one lock, and a version

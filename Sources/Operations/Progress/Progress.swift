@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// How much of some work is done, in units that its owner chooses.

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// Units that are set aside for the first progress that is made while another one is current.
 final class ProgressScope: Sendable {
     private enum Use {

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The state of one progress.
 ///
 /// Pure: the state takes no locks and calls nothing. Each method is one event; the ``Propagation``

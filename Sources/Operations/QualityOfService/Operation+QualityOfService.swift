@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// A promotion to be applied to an operation.
@@ -162,7 +163,8 @@ extension ThreadContext {
                     return operation._withUnsafeGuaranteedRef { $0.status.quality.rankInForce }
                 }
                 if context.isFirst { return QualityOfService.userInitiated.rank }
-                return QualityOfServiceUse.isOn ? rankOutsideOfThreads : context.blockRank
+                return QualityOfServiceUse.isOn
+                    ? rankOutsideOfThreads : context.operationState.blockRank
             }
         }
     }
@@ -172,7 +174,9 @@ extension ThreadContext {
     @inline(never)
     private static var rankOutsideOfThreads: Int {
         // This is also read while a queue's lock is held, so that no block can be named here.
-        if let existing, existing.blockClaim != nil { return existing.blockRank }
+        if let existing, existing.operationState.blockClaim != nil {
+            return existing.operationState.blockRank
+        }
         if let operation = TaskContext.operation { return operation.status.quality.rankInForce }
         return MainThread.isCurrent ? QualityOfService.userInitiated.rank : 0
     }

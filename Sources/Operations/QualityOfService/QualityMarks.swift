@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The places of a queue that are promoted by later operations and by the queue itself.
 ///
 /// An addition writes nothing to the operations ahead of it. The marks store, for each rank, how

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The data that determine an operation's effective quality of service, in eight bits of its
 /// lifecycle state.
 ///
@@ -87,4 +89,13 @@ struct QualityOfServiceState: Sendable, Equatable {
             return urgency != .usual
         }
     }
+}
+
+extension QualityOfServiceState {
+    /// The urgency of every work item of an operation: of the start that its queue offers, of the
+    /// jobs of its async body, and of everything that follows from its end.
+    ///
+    /// The urgency follows from the rank in force, so a promotion to `background` does not make an
+    /// operation wait that did not wait before.
+    var urgency: Urgency { Urgency(rank: rankInForce) }
 }

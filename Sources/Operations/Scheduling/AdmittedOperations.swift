@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The operations that have their permits and slots and wait for a worker. The most urgent go
 /// first; equally urgent ones go in the order in which they were granted.
 struct AdmittedReferences<Object: AnyObject> {

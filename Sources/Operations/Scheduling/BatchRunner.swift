@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// Runs the claims of queues on the thread of one worker.

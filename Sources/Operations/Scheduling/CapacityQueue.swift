@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The capacity waiters of a queue, in the order in which they came, and the number of
 /// reservations.
 struct CapacityQueue {

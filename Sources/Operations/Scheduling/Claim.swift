@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// Entries that a worker has claimed from a queue, blocks and operations on the fast path, and runs

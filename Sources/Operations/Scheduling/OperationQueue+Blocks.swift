@@ -1,5 +1,6 @@
 // The queue's side of blocks for which no operation was made. See Blocks.md.
 
+import OperationsRuntime
 import Synchronization
 
 extension OperationQueue {
@@ -49,13 +50,14 @@ extension OperationQueue {
     final func runBlocks(
         from first: Entry, of claim: Claim, context: ThreadContext
     ) -> Entry? {
+        let thread = context.placeOfOperationState
         var next = Optional(first)
         while let block = next, block.isBlock {
-            context.enter(block, of: claim)
+            thread.enter(block, of: claim)
             if !claim.isCancelled { block.runBlock() }
             next = takeNext(from: claim, context: context)
         }
-        context.blockClaim = nil
+        thread.pointee.blockClaim = nil
         return next
     }
 
@@ -64,7 +66,7 @@ extension OperationQueue {
     final func endMaterialized(of claim: Claim, context: ThreadContext) -> Entry? {
         // The thread that has made the operation holds the lock until it has put it into the claim.
         guard let operation = event({ _ in claim.takeMaterialized() }) else { return nil }
-        context.blockClaim = nil
+        context.operationState.blockClaim = nil
         context.operation = operation
         var next: Entry?
         if instrumentation.load(ordering: .relaxed) == 0 {

@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 // The queue's side of the scheduling protocol; see QueuesAndBatches.md.

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The entries of a queue in the order in which they were added, and which of them are ready.
 ///
 /// A place is given out once. It stays the entry's until the entry leaves, or until the ring moves

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// A feature that accompanies one queue: the scope that the queue belongs to.
 ///
 /// The queue calls these methods with no lock held, and knows nothing else of the feature. Doors.md

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// Runs the operations of its queues in place of the workers, one event at a time, and decides
 /// their order. See DrivenQueues.md.
 ///

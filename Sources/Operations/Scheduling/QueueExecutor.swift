@@ -1,4 +1,5 @@
 public import Dispatch
+import OperationsRuntime
 
 /// The executor that runs a queue's operations.
 enum QueueExecutor {

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// All existing queues of the process.
 ///
 /// The registry retains no queue: a queue removes itself when its `deinit` begins. The registry

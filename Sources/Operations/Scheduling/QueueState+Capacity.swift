@@ -1,5 +1,7 @@
 // Capacity waiters; see "Capacity waiters" in Waits.md.
 
+import OperationsRuntime
+
 extension QueueState {
     /// Makes each operation leave right after its end from now on, so that free capacity is seen at
     /// once.

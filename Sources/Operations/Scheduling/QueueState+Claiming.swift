@@ -1,5 +1,7 @@
 // Which operations a worker gets to run, and in which order.
 
+import OperationsRuntime
+
 extension QueueState {
     /// Returns the place and lane of the operation to start next.
     mutating func best() -> (place: Int, lane: Int)? {

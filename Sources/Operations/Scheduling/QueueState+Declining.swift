@@ -1,6 +1,8 @@
 // Operations that only an override of `isReady` holds back. The answer of such an override may
 // change without an announcement, so the queue reads it again at its next events.
 
+import OperationsRuntime
+
 extension QueueState {
     /// The number of operations whose override one event reads again, unless that event may be the
     /// last one for now.

@@ -2,6 +2,8 @@
 // that gets a slot takes its permits with it, and an operation that is given its permits takes a
 // slot. See Permits.md.
 
+import OperationsRuntime
+
 extension QueueState {
     /// The number of refusals in one hold of the lock.
     static var refusalsAtOnce: Int { 64 }

@@ -1,6 +1,8 @@
 // How urgent a queue is when it is handed to the pool, and what a worker gets that comes with such
 // a reference. See Urgency.md.
 
+import OperationsRuntime
+
 extension QueueState {
     /// Returns how urgently the queue must be handed to its executor now; nil if it need not be. A
     /// queue that the executor holds already is handed over once more if it has become more urgent.

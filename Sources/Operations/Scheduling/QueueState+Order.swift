@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 // Orders other than the default one; see OrderOfClaims.md.

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The operations of a queue that do not start in the order of their places. Such an operation has
 /// a deadline, or its priority was changed while the operation was in the queue, or the queue
 /// counts how long its operations have been ready.

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The turn of an operation among the ready operations of its priority or, if the queue ages its
 /// operations, among all ready operations. The least key goes first.
 struct SortKey: Comparable {

@@ -1,5 +1,7 @@
 // Functions that work through a sequence, a few elements at a time.
 
+import OperationsRuntime
+
 extension Sequence where Element: Sendable {
     /// Transforms the elements, a few at a time, and returns the results in the order of the
     /// elements.

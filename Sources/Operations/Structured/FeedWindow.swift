@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The operations that are made from a sequence, of which only a limited number exist at a time.
 ///
 /// One task feeds the window; see `feed`. Each operation reports its end when it has left its

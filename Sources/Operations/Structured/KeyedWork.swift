@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// An operation that several tasks wait for, and the priorities that these tasks gave.
 ///
 /// The protocol: a task enters with a priority and gets a ticket. It leaves with the ticket when

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 extension OperationQueue {
     /// Returns the result of work that several tasks need at the same time, and that is done only
     /// once for all of them.

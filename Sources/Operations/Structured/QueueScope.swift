@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// The end of a scope, and the additions to its queue; see

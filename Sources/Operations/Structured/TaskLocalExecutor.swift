@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// Runs the operations of a queue inside tasks that have the task-local values and the priority of
 /// the task that made this object.
 ///

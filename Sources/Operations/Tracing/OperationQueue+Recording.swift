@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 // Recording of what happens to operations of a queue that is observed. The scheduler calls none of
@@ -35,7 +36,9 @@ extension OperationQueue {
         let isReady = recordAddition(of: operation, at: recordTime())
         if !isReady {
             let mark = operation.lastMark
-            ThreadContext.withCurrent { $0.lastAdded = (operation.identity, mark.bits) }
+            ThreadContext.withCurrent {
+                $0.operationState.lastAdded = (operation.identity, mark.bits)
+            }
         }
         announceAddition(of: operation)
     }
@@ -73,8 +76,10 @@ extension OperationQueue {
         let mark = operation.lastMark
         var wasJustAdded = false
         ThreadContext.withCurrent { context in
-            wasJustAdded = context.lastAdded.map { $0 == (operation.identity, mark.bits) } ?? false
-            context.lastAdded = nil
+            wasJustAdded =
+                context.operationState.lastAdded.map { $0 == (operation.identity, mark.bits) }
+                ?? false
+            context.operationState.lastAdded = nil
         }
         // The operation became ready as part of its addition: reuse the timestamp of the addition
         // instead of reading the clock again.

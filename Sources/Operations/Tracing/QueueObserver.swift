@@ -1,3 +1,5 @@
+package import OperationsRuntime
+
 /// Receives what happens to the operations of a queue, as it happens.
 ///
 /// The methods are called on the thread of the event, with no lock held, in the middle of the

@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// The observers of a queue, one of each kind at most; kept as long as the queue.

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// How many operations a queue has seen, and what has become of them, at one moment.
 package struct QueueTotals: Sendable {
     /// The operations that were added so far, without barriers.

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The companion of an operation that has options. It holds what all traits need that are more than
 /// a property: the attempts, holds and timers of the operation, its permits and its keys. The
 /// protocol is in Attempts.md.

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// Why an operation is on hold, unless it lacks permits, and until when on its queue's time axis.
 struct Hold: Sendable {
     enum Cause: Sendable {

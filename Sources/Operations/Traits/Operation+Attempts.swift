@@ -1,5 +1,7 @@
 // The steps of an operation with options. Attempts.md gives their order, and says why none is lost.
 
+import OperationsRuntime
+
 extension Operation {
     // MARK: Arriving
 
@@ -121,10 +123,10 @@ extension Operation {
         fail(error)
         if !status.has(.cancelled) {
             let context = ThreadContext.current
-            let outer = context.stopped
-            context.stopped = opaque
+            let outer = context.operationState.stopped
+            context.operationState.stopped = opaque
             cancel()
-            context.stopped = outer
+            context.operationState.stopped = outer
             // An override may not call `super`.
             markExpired()
             reportOutOfTime(error)

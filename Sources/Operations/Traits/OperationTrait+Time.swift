@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 extension OperationTrait {
     /// Keeps the operation from becoming ready until a time has passed since it was added to a
     /// queue.

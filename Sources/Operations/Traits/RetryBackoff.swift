@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// How long to wait before work that has failed is tried again.
 public struct RetryBackoff: Sendable, Hashable, Codable {
     /// How waits are spread, so that operations that failed together do not retry together.

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// An operation that calls a method of an object, with an argument or without one.
 ///
 /// The method is named by its type, and the compiler checks that it fits:

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The result of an operation, in memory of its own. The owner calls ``remove()`` or ``take()`` in
 /// the end.
 ///

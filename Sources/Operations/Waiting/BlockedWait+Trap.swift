@@ -1,5 +1,7 @@
 // A wait that can never end stops the program with an explanation instead of hanging.
 
+import OperationsRuntime
+
 extension BlockedWait {
     /// Records and checks a wait of the calling task. The caller ends the wait.
     static func task(_ target: @autoclosure () -> Target) -> BlockedWait? {

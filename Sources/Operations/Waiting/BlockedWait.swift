@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// A wait of a thread or a task inside operations that cannot continue before the wait ends.

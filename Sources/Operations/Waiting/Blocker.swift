@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// Something that keeps an operation from starting, or from ending.
 ///
 /// `Operation.blockers(_:)` makes the only list of these. The explanation of an operation, the

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// Determines whether a wait can never end because it waits, through other operations, for itself.
 ///
 /// An operation is **stuck** if one of its blockers is stuck, and a blocker is stuck if enough of

@@ -1,5 +1,7 @@
 // Waits that may happen on workers.
 
+import OperationsRuntime
+
 extension Latch {
     /// Waits. If the caller is a worker, another worker takes its place meanwhile.
     package func waitOnWorker() {
@@ -32,13 +34,13 @@ package enum DrivenThread {
     /// Runs `body` with the calling thread marked as driven. Nothing that `body` calls may block.
     package static func perform<Result>(_ body: () -> Result) -> Result {
         let context = ThreadContext.current
-        let before = context.isDriven
-        context.isDriven = true
-        defer { context.isDriven = before }
+        let before = context.operationState.isDriven
+        context.operationState.isDriven = true
+        defer { context.operationState.isDriven = before }
         return body()
     }
 
-    package static var isCurrent: Bool { ThreadContext.existing?.isDriven == true }
+    package static var isCurrent: Bool { ThreadContext.existing?.operationState.isDriven == true }
 
     /// Stops the program if the calling thread, which is about to block, runs everything for a
     /// driver.

@@ -1,6 +1,8 @@
 // Shorter names for the waits of tasks, which the top level of main.swift finds too, and waits with
 // a time limit.
 
+import OperationsRuntime
+
 extension Operation {
     /// Suspends the calling task until the operation has finished.
     ///

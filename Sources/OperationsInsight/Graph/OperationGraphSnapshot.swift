@@ -1,4 +1,5 @@
 public import Operations
+import OperationsRuntime
 
 /// A snapshot of a queue's operations and of those that they wait for; made by
 /// ``Operations/OperationQueue/graph``.

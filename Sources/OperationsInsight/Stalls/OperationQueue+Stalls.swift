@@ -1,4 +1,5 @@
 public import Operations
+import OperationsRuntime
 
 /// A report that no operation of a queue has finished for some time, although the queue holds
 /// operations and is not suspended.

@@ -1,4 +1,4 @@
-import Operations
+import OperationsRuntime
 
 /// How often durations of each length occurred, in a fixed amount of memory.
 ///

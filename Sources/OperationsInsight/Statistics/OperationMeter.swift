@@ -1,4 +1,5 @@
 import Operations
+import OperationsRuntime
 import Synchronization
 
 /// Counts what happens to the operations of a queue, and measures how long it takes, in a fixed

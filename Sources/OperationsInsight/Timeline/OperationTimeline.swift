@@ -1,4 +1,5 @@
 public import Operations
+import OperationsRuntime
 import Synchronization
 
 /// A recording of what queues did and when, to be viewed as a picture.

@@ -1,4 +1,5 @@
 import Operations
+import OperationsRuntime
 import Synchronization
 
 /// Turns the events of a queue into events of the timeline that records the queue.

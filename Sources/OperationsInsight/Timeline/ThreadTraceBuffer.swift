@@ -1,4 +1,4 @@
-import Operations
+import OperationsRuntime
 
 /// A thread's own state for recording events, so that threads do not contend for shared memory.
 ///

@@ -1,4 +1,5 @@
 import Operations
+import OperationsRuntime
 import Synchronization
 
 /// An event in the life of an operation, as stored in a thread's buffer: 64 bytes.

@@ -1,4 +1,5 @@
 import Operations
+import OperationsRuntime
 
 /// The recording of a timeline, put together: events of threads become the spans of operations.
 struct TimelineTrace {

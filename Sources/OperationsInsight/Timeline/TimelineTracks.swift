@@ -1,4 +1,4 @@
-import Operations
+import OperationsRuntime
 
 /// The tracks on which a viewer shows what a timeline recorded.
 ///

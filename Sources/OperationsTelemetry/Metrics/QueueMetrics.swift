@@ -1,5 +1,6 @@
 #if Telemetry
 import CoreMetrics
+import OperationsRuntime
 import Operations
 
 /// The metrics of a queue: for all operations together or, if the options say so, by the names of

@@ -1,4 +1,5 @@
 #if Telemetry
+import OperationsRuntime
 import Operations
 import Tracing
 

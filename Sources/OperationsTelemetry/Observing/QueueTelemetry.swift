@@ -1,5 +1,6 @@
 #if Telemetry
 import CoreMetrics
+import OperationsRuntime
 import Logging
 import Operations
 import OperationsInsight

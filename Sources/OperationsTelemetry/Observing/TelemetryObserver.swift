@@ -1,4 +1,5 @@
 #if Telemetry
+import OperationsRuntime
 import Operations
 
 /// Passes the events of a queue on to the telemetry of each operation.

@@ -1,4 +1,5 @@
 import Operations
+import OperationsRuntime
 
 /// Runs a body with many schedules, until the body fails or no schedule is left.
 ///

@@ -1,4 +1,4 @@
-import Operations
+import OperationsRuntime
 
 /// One choice among several possible events.
 struct Decision: Sendable, Equatable {

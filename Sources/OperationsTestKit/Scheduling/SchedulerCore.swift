@@ -1,4 +1,5 @@
 import Operations
+import OperationsRuntime
 
 /// The test scheduler as its queues and their operations see it.
 ///

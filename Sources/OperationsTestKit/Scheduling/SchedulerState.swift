@@ -1,4 +1,5 @@
 import Operations
+import OperationsRuntime
 
 /// The possible events of a test scheduler, its past events, and its time.
 ///

@@ -1,4 +1,4 @@
-import Operations
+import OperationsRuntime
 
 /// How much time has passed in a test scheduler.
 ///

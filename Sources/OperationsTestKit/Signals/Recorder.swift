@@ -1,4 +1,4 @@
-import Operations
+import OperationsRuntime
 
 /// A list of events that several operations record, in order.
 ///

@@ -1,4 +1,5 @@
 import Operations
+import OperationsRuntime
 
 /// A gate that a test opens for the tasks and threads that wait at it.
 ///
@@ -13,7 +14,7 @@ public final class TestGate: Sendable {
     }
 
     private let state = Locked(State())
-    private let threads = Operations.Latch()
+    private let threads = OperationsRuntime.Latch()
 
     /// Makes a closed gate.
     public init() {}

@@ -1,4 +1,5 @@
 import Operations
+import OperationsRuntime
 import OperationsTestKit
 import OperationsTestSupport
 import Testing

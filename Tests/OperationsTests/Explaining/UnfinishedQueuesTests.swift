@@ -1,4 +1,5 @@
 import Dispatch
+import OperationsRuntime
 import OperationsTestSupport
 import Synchronization
 import Testing

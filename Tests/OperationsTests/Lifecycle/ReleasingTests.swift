@@ -1,3 +1,4 @@
+import OperationsRuntime
 import OperationsTestSupport
 import Testing
 

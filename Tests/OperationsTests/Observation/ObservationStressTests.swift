@@ -1,4 +1,5 @@
 import Dispatch
+import OperationsRuntime
 import OperationsTestKit
 import OperationsTestSupport
 import Synchronization

@@ -2,6 +2,7 @@ import OperationsTestSupport
 import Testing
 
 @testable import Operations
+@testable import OperationsRuntime
 
 /// The rules as a table: what happens to an operation, and what it comes to.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))

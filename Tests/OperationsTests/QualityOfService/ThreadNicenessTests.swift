@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Operations
+@testable import OperationsRuntime
 
 #if canImport(Glibc)
 import Glibc

@@ -3,6 +3,7 @@ import OperationsTestSupport
 import Testing
 
 @testable import Operations
+@testable import OperationsRuntime
 
 #if canImport(Glibc)
 import Glibc

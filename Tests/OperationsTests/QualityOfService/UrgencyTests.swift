@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Operations
+@testable import OperationsRuntime
 
 /// Work of default quality that computes on all processors, with more of it waiting, until it is
 /// told to end.

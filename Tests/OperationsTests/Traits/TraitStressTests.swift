@@ -1,3 +1,4 @@
+import OperationsRuntime
 import OperationsTestKit
 import OperationsTestSupport
 import Synchronization

@@ -1,5 +1,6 @@
 #if DurableJobs && JOB_FAULTS
 import Foundation
+import OperationsRuntime
 import Operations
 import OperationsTestSupport
 

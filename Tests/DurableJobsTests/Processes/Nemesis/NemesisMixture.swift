@@ -1,4 +1,5 @@
 #if DurableJobs && JOB_FAULTS
+import OperationsRuntime
 import DurableJobs
 import FoundationEssentials
 import GRDB

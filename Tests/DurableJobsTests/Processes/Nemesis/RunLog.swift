@@ -1,5 +1,6 @@
 #if DurableJobs && JOB_FAULTS
 import FoundationEssentials
+import OperationsRuntime
 import Operations
 
 @testable import DurableJobs

@@ -1,0 +1,93 @@
+import Foundation
+
+// Proves the table of layers, `Scripts/layers`, by the compiler's index, and prints what tells how
+// closely the files hang together.
+//
+// usage: layers <index store> [-v]        -v also prints the files of the largest circle
+
+/// Stops with a message, as a failed check.
+func stop(_ message: String) -> Never {
+    print(message)
+    exit(1)
+}
+
+func lines(of file: String) -> [Substring] {
+    guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
+        stop("\(file) cannot be read.")
+    }
+    return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+}
+
+func swiftFiles(in folder: String) -> [String] {
+    let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+    return names.filter { $0.hasSuffix(".swift") }.map { "\(folder)/\($0)" }.sorted()
+}
+
+func changeTime(of file: String) -> Date {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: file)
+    return attributes?[.modificationDate] as? Date ?? .distantPast
+}
+
+let index = Index(at: CommandLine.arguments[1])
+
+// An index that is older than a file would prove nothing.
+let modules = ["Operations", "OperationsRuntime", "OperationsInsight"]
+for file in modules.flatMap({ swiftFiles(in: "Sources/\($0)") }) {
+    guard let time = index.compiled[file], time >= changeTime(of: file) else {
+        stop("\(file) has not been compiled since it changed: build first, then check the layers.")
+    }
+}
+
+for module in modules {
+    let files = swiftFiles(in: "Sources/\(module)")
+    let circle = Circle(of: files, in: index)
+    let count = files.reduce(0) { $0 + lines(of: $1).count }
+    print(
+        "\(module): \(files.count) files, \(count) lines; the largest circle has "
+            + "\(circle.largest.count) files, \(circle.lineCount) lines")
+    if CommandLine.arguments.last == "-v" { for file in circle.largest.sorted() { print(file) } }
+}
+
+let protocols = index.declarations.filter {
+    $1.kind == INDEXSTORE_SYMBOL_KIND_PROTOCOL && $1.file.hasPrefix("Sources/")
+}
+let lonely = protocols.compactMap { symbol, declared -> String? in
+    let types = index.conformers(of: symbol)
+    if types.count > 1 { return nil }
+    guard let only = types.first.flatMap({ index.declarations[$0] }) else {
+        return "\(declared.name) (none)"
+    }
+    let isNear = only.module == declared.module
+    return "\(declared.name) (\(only.name)\(isNear ? "" : " of \(only.module)"))"
+}
+print("\(lonely.count) of \(protocols.count) protocols have at most one conformer:")
+print("  " + lonely.sorted().joined(separator: ", "))
+
+// The reading list of CONTRIBUTING.md.
+let list = lines(of: "CONTRIBUTING.md").compactMap { line -> String? in
+    guard let start = line.firstRange(of: "(Sources/Operations"),
+        let end = line[start.upperBound...].firstIndex(of: ")"),
+        line.drop(while: { $0 == " " }).first?.isNumber == true
+    else { return nil }
+    return String(line[line.index(after: start.lowerBound)..<end])
+}
+let concepts = index.declarations.values.filter { declared in
+    list.contains(declared.file)
+        && [
+            INDEXSTORE_SYMBOL_KIND_CLASS, INDEXSTORE_SYMBOL_KIND_ENUM,
+            INDEXSTORE_SYMBOL_KIND_PROTOCOL, INDEXSTORE_SYMBOL_KIND_STRUCT,
+        ].contains(declared.kind)
+}
+let listed = list.reduce(0) { $0 + lines(of: $1).count }
+print("The reading list has \(list.count) files, \(listed) lines, \(concepts.count) types.")
+
+let table = try LayerTable(at: "Scripts/layers", for: "Sources/Operations")
+let violations =
+    table.violations(in: index)
+    + table.wrongImports(
+        in: swiftFiles(in: "Sources/Operations") + swiftFiles(in: "Sources/OperationsRuntime"))
+for violation in violations { print(violation) }
+if !violations.isEmpty {
+    stop("A folder names only what its layer may name: see the table Scripts/layers.")
+}
+print("The layers are kept.")

@@ -1,0 +1,40 @@
+/// A first-in, first-out list with amortised O(1) operations.
+///
+/// The list is an array with a moving head. Elements before the head are gone, and their space is
+/// released when they make up half of it.
+@usableFromInline
+package struct FIFO<Element> {
+    @usableFromInline var storage: [Element?] = []
+    @usableFromInline var head = 0
+
+    @inlinable
+    package init() {}
+
+    @inlinable package var isEmpty: Bool { head == storage.count }
+    @inlinable package var count: Int { storage.count - head }
+
+    @inlinable var first: Element? { head < storage.count ? storage[head] : nil }
+
+    @inlinable
+    package mutating func append(_ element: Element) {
+        storage.append(element)
+    }
+
+    @inlinable
+    package mutating func popFirst() -> Element? {
+        guard head < storage.count else { return nil }
+        let element = storage[head]
+        storage[head] = nil
+        head += 1
+        if head == storage.count {
+            storage.removeAll(keepingCapacity: storage.capacity <= 1024)
+            head = 0
+        } else if head > 1024, head * 2 > storage.count {
+            storage.removeFirst(head)
+            head = 0
+        }
+        return element
+    }
+}
+
+extension FIFO: Sendable where Element: Sendable {}

@@ -1,0 +1,128 @@
+/// Runs the tasks of asynchronous operations on the workers.
+///
+/// A body that blocks is therefore compensated for like any other operation, and its jobs need no
+/// switch to the threads of another pool.
+///
+/// The task of a body has an executor of its own, which knows the urgency of the operation. The
+/// priority of a task cannot express that urgency: the system gives tasks no priority above
+/// `userInitiated`, and a job that waits for a worker keeps its position when the priority of its
+/// task is raised.
+package final class PoolExecutor: TaskExecutor {
+    /// The executor of tasks that are not bodies. The priority of each task determines its urgency.
+    package static let shared = PoolExecutor(.ofTask)
+    /// The executor of tasks that wait for a point in time. Such a task may have to tell a body
+    /// that its time is over, while bodies that compute keep all processors busy; so its jobs have
+    /// the urgency of timers.
+    package static let timers = PoolExecutor(.ofTimer)
+
+    private enum Rule { case ofBody, ofTask, ofTimer }
+
+    private struct Waiting {
+        /// The urgency of the body.
+        var urgency = Urgency.usual
+        /// The jobs of the body that wait for a worker. For each of them the pool holds at least
+        /// one reference to this executor.
+        var jobs = FIFO<UnownedJob>()
+
+        /// Sets the urgency of the body. Returns how many jobs have to be submitted again: all
+        /// waiting jobs if the urgency has risen, otherwise none.
+        mutating func change(to urgency: Urgency) -> Int {
+            defer { self.urgency = urgency }
+            return urgency > self.urgency ? jobs.count : 0
+        }
+    }
+
+    private let rule: Rule
+    private let waiting = Locked(Waiting())
+
+    private init(_ rule: Rule) { self.rule = rule }
+
+    /// Creates an executor for a task that runs bodies.
+    package convenience init() { self.init(.ofBody) }
+
+    package func enqueue(_ job: consuming ExecutorJob) { enqueue(UnownedJob(job)) }
+
+    package func enqueue(_ job: UnownedJob) {
+        if rule == .ofTimer { return WorkerPool.shared.submit(.job(job, self, .timer)) }
+        if let context = ThreadContext.existing, context.keepsJob {
+            context.keepsJob = false
+            context.job = job
+            return
+        }
+        guard QualityOfServiceUse.isOn else {
+            return WorkerPool.shared.submit(.job(job, self, .usual))
+        }
+        let urgency = Urgency(job.priority)
+        guard rule == .ofBody else { return WorkerPool.shared.submit(.job(job, self, urgency)) }
+        // The runtime does not retain the executor for this call. As soon as the job is among those
+        // that wait, a worker with an older work item may run it, and with it end the task, which
+        // releases the executor. So the reference of the work item is taken first.
+        let reference = Unmanaged.passRetained(self)
+        // A child task may be more urgent than the body.
+        let highest = waiting.withLock { waiting in
+            waiting.jobs.append(job)
+            return max(urgency, waiting.urgency)
+        }
+        WorkerPool.shared.submit(.nextJob(reference.takeRetainedValue(), highest))
+    }
+
+    // MARK: The body
+
+    /// Sets the urgency of the body that the task is about to run.
+    package func begins(with urgency: Urgency) {
+        offerAgain(waiting.withLock { $0.change(to: urgency) }, urgency)
+    }
+
+    /// Raises the urgency of the body. Pass the returned number to ``offerAgain(_:_:)``, with no
+    /// lock held.
+    package func raised(to urgency: Urgency) -> Int {
+        waiting.withLock { $0.urgency < urgency ? $0.change(to: urgency) : 0 }
+    }
+
+    /// Submits `count` waiting jobs to the pool once more, with a higher urgency. A worker that
+    /// arrives later with one of the older references finds one job fewer.
+    package func offerAgain(_ count: Int, _ urgency: Urgency) {
+        for _ in 0..<count { WorkerPool.shared.submit(.nextJob(self, urgency)) }
+    }
+
+    /// Takes the next job that waits for a worker; returns nil if other workers have taken all
+    /// jobs.
+    func takeJob() -> UnownedJob? { waiting.withLock { $0.jobs.popFirst() } }
+
+    // MARK: Running
+
+    package func run(_ job: UnownedJob) {
+        job.runSynchronously(on: asUnownedTaskExecutor())
+    }
+
+    /// Returns the job of the task that `body` creates or resumes, for the caller to run. Returns
+    /// nil if that task has not been suspended yet and continues where it is.
+    @inline(__always)
+    package func firstJob(of body: () -> Void) -> UnownedJob? {
+        let context = ThreadContext.current
+        context.keepsJob = true
+        body()
+        context.keepsJob = false
+        return context.job.take()
+    }
+
+    /// Runs the task that `body` creates or resumes, up to the point where the task is suspended.
+    @inline(__always)
+    package func runHere(_ body: () -> Void) {
+        if let job = firstJob(of: body) { run(job) }
+    }
+
+    /// Starts a task that runs on `executor`.
+    @discardableResult
+    package static func start(
+        _ work: @escaping @Sendable () async -> Void, priority: TaskPriority? = nil,
+        on executor: any TaskExecutor
+    ) -> Task<Void, Never> {
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+            // The task runs on the calling thread, usually a worker, up to its first suspension.
+            return Task.immediate(
+                priority: priority, executorPreference: executor, operation: work)
+        }
+        return Task(executorPreference: executor, priority: priority, operation: work)
+    }
+}

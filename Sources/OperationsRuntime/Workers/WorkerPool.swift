@@ -1,0 +1,313 @@
+import Synchronization
+
+/// The threads that run operations, shared by all queues of the process.
+///
+/// As many workers run at a time as there are processors, plus one for each worker that blocks, up
+/// to 512 threads. See WorkerThreads.md.
+///
+/// Unchecked: `state`, `workers` and `ownThreads` are guarded by `lock`.
+package final class WorkerPool: @unchecked Sendable {
+    package static let shared = WorkerPool(maximumThreads: 512)
+
+    private static let idleSeconds = 5
+    private static let watchNanoseconds: UInt64 = 5_000_000
+    private static let idleWatchNanoseconds: UInt64 = 100_000_000
+    private static let quietNanoseconds: UInt64 = 4_000
+    private static let searchNanoseconds: UInt64 = 12_000
+
+    private let lock = SpinLock()
+    /// Not checked for overlapping accesses: the lock excludes them.
+    @exclusivity(unchecked)
+    private var state: PoolState
+    /// The workers, indexed by number.
+    private var workers: [Worker?] = []
+    /// The threads that the monitor thread has to make for single operations.
+    private var ownThreads: [any RequestedThread] = []
+    /// Open while the monitor thread has something new to look at.
+    private let monitor = Latch()
+    private let timekeeper = Timekeeper()
+    /// The number of pending items in `state`, or `Int.max` if too many workers are active.
+    /// Readable without the lock.
+    private let pending = Atomic<Int>(0)
+    private let watchesBatches = Atomic<Bool>(false)
+    /// The number of processors that this process may use.
+    private let processors: Atomic<Int>
+
+    package var cores: Int { processors.load(ordering: .relaxed) }
+
+    private init(maximumThreads: Int) {
+        var processorCount = ProcessorCount()
+        let cores = processorCount.count()
+        processors = Atomic(cores)
+        state = PoolState(cores: cores, maximumThreads: maximumThreads)
+        let hasMonitor = startThread(named: "Operations-pool") { [processorCount] in
+            // The thread that happened to need the pool first may have an unusual niceness. All
+            // other threads of the pool are made by this one and inherit its niceness.
+            _ = setNiceness(nicenessOfFirstThread)
+            self.superviseForever(processorCount)
+        }
+        if !hasMonitor {
+            fatalError(
+                "Operations: the system refuses the first thread: raise its limit of threads.")
+        }
+    }
+
+    /// Applies one event to the state, under the lock.
+    @inline(__always)
+    private func event<Result>(_ body: (inout PoolState) -> Result) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        let result = body(&state)
+        let load = state.load
+        pending.store(load.isOverLimit ? .max : load.pendingCount, ordering: .relaxed)
+        return result
+    }
+
+    /// The number of items that wait for a worker; `Int.max` when a worker should stop.
+    package var pendingCount: Int { pending.load(ordering: .relaxed) }
+
+    package func submit(_ item: WorkItem) {
+        perform(event { $0.submitted(item) })
+    }
+
+    /// Runs a function that blocks. If the caller is a worker, the pool compensates for that worker
+    /// meanwhile.
+    package func compensating(_ wait: () -> Void) {
+        guard let context = ThreadContext.existing, let worker = context.activeWorker else {
+            return wait()
+        }
+        worker.reclaimRest()
+        perform(event { $0.workerWillBlock(worker.id) })
+        context.worker = nil
+        wait()
+        context.worker = worker
+        perform(event { $0.workerDidUnblock(worker.id) })
+    }
+
+    /// Calls an action on a worker after `duration`, or at once if `duration` is not positive.
+    ///
+    /// - Complexity: O(log n) for n timers, and as much to cancel the action.
+    func schedule(
+        after duration: Duration, _ action: @escaping @Sendable () -> Void
+    ) -> PoolTimer {
+        let timer = PoolTimer(action, of: timekeeper)
+        guard duration > .zero else {
+            submit(.timer(timer))
+            return timer
+        }
+        let now = continuousNanoseconds()
+        // Rounded up, so that the action, if it reads the clock, finds that the time has come.
+        let moment = now.addingSaturated(duration.wholeNanoseconds).addingSaturated(1)
+        if timekeeper.add(timer, at: moment, now: now) { monitor.open() }
+        return timer
+    }
+
+    private func perform(_ action: PoolState.Action) {
+        if let worker = action.wakes { lock.withLock { workers[worker.number] }?.parker.post() }
+        if action.wakesMonitor { monitor.open() }
+    }
+
+    // MARK: Workers
+
+    /// Has the monitor thread make a thread for an operation.
+    package func start(_ thread: any RequestedThread) {
+        lock.withLock { ownThreads.append(thread) }
+        monitor.open()
+    }
+
+    private func work(in workerClass: Urgency) {
+        if workerClass.nicenessOffset != 0 {
+            _ = setNiceness(min(max(currentNiceness() + workerClass.nicenessOffset, -20), 19))
+        }
+        let context = ThreadContext.current
+        let worker = Worker(
+            id: event { $0.workerStarted(in: workerClass) }, workerClass: workerClass)
+        nameThread("Operations-\(worker.id.number)")
+        register(worker)
+        var phase = Phase.arriving
+        while let item = nextItem(for: worker, after: phase) {
+            phase = .running
+            context.worker = worker
+            worker.run(item, context: context)
+            context.worker = nil
+        }
+        context.dismissRunners()
+        lock.withLock { workers[worker.id.number] = nil }
+        perform(event { $0.workerEnded(worker.id) })
+    }
+
+    private func register(_ worker: Worker) {
+        lock.withLock {
+            while workers.count <= worker.id.number { workers.append(nil) }
+            workers[worker.id.number] = worker
+        }
+    }
+
+    /// What a worker does before it requests an item.
+    private enum Phase { case arriving, running, searching }
+
+    private enum Found {
+        case work(WorkItem)
+        case search
+        case park
+    }
+
+    /// Waits for work. Returns nil when the worker should end.
+    private func nextItem(for worker: Worker, after phase: Phase) -> WorkItem? {
+        var phase = phase
+        while true {
+            let (found, action): (Found, PoolState.Action) = event { state in
+                switch phase {
+                case .arriving: state.workerArrives(worker.id)
+                case .running: state.workerDone(worker.id)
+                case .searching: state.workerEndsSearch()
+                }
+                if let (item, action) = state.workerRequestedItem(worker.id) {
+                    return (.work(item), action)
+                }
+                let (searches, action) = state.workerFoundNothing(
+                    worker.id, hasSearched: phase == .searching)
+                return (searches ? .search : .park, action)
+            }
+            perform(action)
+            switch found {
+            case .work(let item): return item
+            case .search:
+                search()
+                phase = .searching
+            case .park:
+                guard park(worker) else { return nil }
+                phase = .arriving
+            }
+        }
+    }
+
+    /// Polls for work, for about as long as falling asleep and being woken takes.
+    private func search() {
+        let start = monotonicNanoseconds()
+        // Leave threads that add operations one after the other alone for a moment: taking some
+        // operations at a time is cheaper for all threads than taking each one separately. A thread
+        // that waits for each operation before it adds the next one needs longer than this moment
+        // to wake up, so the pause does not delay it.
+        var now = start
+        while now < start + Self.quietNanoseconds { now = monotonicNanoseconds() }
+        while now < start + Self.searchNanoseconds {
+            for _ in 0..<16 where pending.load(ordering: .relaxed) > 0 { return }
+            now = monotonicNanoseconds()
+        }
+    }
+
+    /// Parks the worker until another thread wakes it. Returns false when the worker is superfluous
+    /// and has been idle for long.
+    private func park(_ worker: Worker) -> Bool {
+        while true {
+            if worker.parker.wait(about: Self.idleSeconds) { return true }
+            let mayEnd = event { $0.mayEndWhenIdle && $0.workerUnparks(worker.id) }
+            if mayEnd { return false }
+        }
+    }
+
+    // MARK: Monitor thread
+
+    /// Asks the monitor thread to ensure that no operation of a batch waits for long behind another
+    /// operation.
+    package func watchBatches() {
+        // No request is lost: the caller has published its batch before this fence, and the monitor
+        // thread clears the flag before it looks. So either the monitor thread sees the batch or
+        // the caller sees the cleared flag.
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        guard !watchesBatches.load(ordering: .acquiring) else { return }
+        watchesBatches.store(true, ordering: .releasing)
+        perform(event { $0.batchStarted() })
+    }
+
+    /// Starts threads on request, submits timers that are due, and looks for workers that block
+    /// while work is pending.
+    private func superviseForever(_ processorCount: ProcessorCount) -> Never {
+        var processorCount = processorCount
+        var lastCount: UInt64 = 0
+        var watch: (memory: WorkerWatch, lastCheck: UInt64)?
+        while true {
+            for workerClass in event({ $0.monitorTakesThreadRequests() })
+            where !startThread({ self.work(in: workerClass) }) { threadWasRefused(workerClass) }
+            for thread in takeOwnThreads() { thread.start() }
+            let pause = event { $0.monitorBeginsToWatch() }
+            let now = continuousNanoseconds()
+            // Two checks are always a whole pause apart, even if the monitor thread is woken in
+            // between: a worker that sleeps at two times close to each other need not have slept
+            // all the time.
+            var nextCheck: UInt64?
+            if let pause {
+                if watch == nil { watch = (WorkerWatch(from: now), now) }
+                let span = pause == .closely ? Self.watchNanoseconds : Self.idleWatchNanoseconds
+                nextCheck = watch.map { $0.lastCheck + span }
+            } else {
+                watch = nil
+            }
+            if let nextCheck, nextCheck <= now {
+                // The number of processors that the process may use can change.
+                if now - lastCount > 1_000_000_000 {
+                    lastCount = now
+                    processors.store(processorCount.count(), ordering: .relaxed)
+                }
+                if var memory = watch?.memory {
+                    checkWorkers(&memory, at: now)
+                    watch = (memory, continuousNanoseconds())
+                }
+                continue
+            }
+            let due = timekeeper.takeDue(at: now)
+            if !due.isEmpty {
+                for timer in due { submit(.timer(timer)) }
+                continue
+            }
+            let next = [nextCheck, timekeeper.nextVisit(after: now)].compactMap { $0 }.min()
+            monitor.wait(nanoseconds: next.map { $0 > now ? $0 - now : 0 })
+            // Closed before the monitor thread looks for requests: whoever opens the latch has made
+            // the request before.
+            monitor.close()
+        }
+    }
+
+    private func takeOwnThreads() -> [any RequestedThread] {
+        lock.withLock {
+            defer { ownThreads = [] }
+            return ownThreads
+        }
+    }
+
+    private func checkWorkers(_ watch: inout WorkerWatch, at now: UInt64) {
+        // Clear the flag before the check: a batch that starts after the check has to wake the
+        // monitor thread again.
+        watchesBatches.store(false, ordering: .releasing)
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        let workers = lock.withLock { state.active.compactMap { self.workers[$0.number] } }
+        let seen = watch.update(with: workers.map(\.sample), now: now, cores: cores)
+        for worker in workers where seen.stuck.contains(worker.id) {
+            worker.reclaimRestForMonitor()
+        }
+        perform(
+            event { state in
+                state.monitorSawBatches(
+                    seen.hasBatches || self.watchesBatches.load(ordering: .acquiring))
+                return state.monitorCounted(asleep: seen.asleep, cores: self.cores)
+            })
+    }
+
+    /// Handles a refused thread. The existing threads continue; there has to be at least one.
+    private func threadWasRefused(_ workerClass: Urgency) {
+        let (remaining, action) = event { $0.threadRefused(workerClass) }
+        if remaining == 0 {
+            fatalError(
+                "Operations: the system refuses to make a thread: raise its limit of threads or of "
+                    + "memory.")
+        }
+        perform(action)
+    }
+}
+
+/// A thread that the monitor thread has to make.
+package protocol RequestedThread: Sendable {
+    /// Makes the thread.
+    func start()
+}
