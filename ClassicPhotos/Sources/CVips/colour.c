@@ -21,14 +21,6 @@ static struct {
 } shared;
 static pthread_once_t shared_once = PTHREAD_ONCE_INIT;
 
-double cvips_decode_srgb(double v) {
-    return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
-}
-
-double cvips_encode_srgb(double v) {
-    return v <= 0.0031308 ? v * 12.92 : 1.055 * pow(v, 1 / 2.4) - 0.055;
-}
-
 static void fill_shared(void) {
     for (int v = 0; v < 256; v++) shared.linear[v] = cvips_decode_srgb(v / 255.0);
     for (int i = 0; i < LINEAR_STEPS; i++) {

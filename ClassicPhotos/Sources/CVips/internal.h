@@ -161,6 +161,10 @@ VipsTarget *cvips_target_new(const cvips_token *token);
 // Takes the written bytes; the target is empty afterwards.
 cvips_bytes cvips_target_take(VipsTarget *target);
 
+// The conversion between encoded and linear values of sRGB, from 0 to 1.
+double cvips_decode_srgb(double value);
+double cvips_encode_srgb(double value);
+
 // Whether an ICC profile describes sRGB, under any name.
 bool cvips_profile_is_srgb(const uint8_t *profile, size_t count);
 
@@ -211,10 +215,6 @@ cvips_status cvips_render_tone_16(cvips_render *render, const cvips_tone *tone);
 cvips_status cvips_render_recolour_16(
     cvips_render *render, const double matrix[9], const uint16_t *curves);
 cvips_status cvips_render_vignette_16(cvips_render *render, double amount, double start);
-
-// The conversion between encoded and linear values of sRGB, from 0 to 1.
-double cvips_decode_srgb(double value);
-double cvips_encode_srgb(double value);
 
 // Replaces the current picture by a step's result.
 void cvips_render_replace(cvips_render *render, cvips_picture next);
