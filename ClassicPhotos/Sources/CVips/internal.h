@@ -207,6 +207,34 @@ cvips_status cvips_render_rows(
     cvips_render *render, cvips_row_functions functions, const void *tables,
     const cvips_picture *first, const cvips_picture *second);
 
+// Makes the row function `step_row` from a function that computes the red, green and blue of one
+// pixel from the same pixel: `step_pixel(tables, out, in, x, y)`. That function reads all channels
+// before it writes one, because `out` and `in` may be the same address. Alpha stays as it is.
+//
+// For 8-bit samples, there is a loop for each number of bands, which is then a constant: that saves
+// up to a fifth of the time. For 16-bit samples, it would cost up to a third.
+#define CVIPS_DEFINE_ROW(step, sample)                                                             \
+    static inline void step##_pixels(                                                              \
+        const void *tables, sample *out, const sample *in, int y, int width, int bands) {          \
+        for (int x = 0; x < width; x++, in += bands, out += bands) {                               \
+            step##_pixel(tables, out, in, x, y);                                                   \
+            if (bands == 4) out[3] = in[3];                                                        \
+        }                                                                                          \
+    }                                                                                              \
+    static void step##_row(                                                                        \
+        const void *tables, uint8_t *out_bytes, const uint8_t *const *rows, int y, int width,      \
+        int bands) {                                                                               \
+        const sample *in = (const sample *)rows[0];                                                \
+        sample *out = (sample *)out_bytes;                                                         \
+        bool is_8 = sizeof(sample) == 1;                                                           \
+        if (is_8 && bands == 4) step##_pixels(tables, out, in, y, width, 4);                       \
+        else if (is_8) step##_pixels(tables, out, in, y, width, 3);                                \
+        else step##_pixels(tables, out, in, y, width, bands);                                      \
+    }
+
+// Runs a step that makes each row from the same row of the current picture, and frees its tables.
+cvips_status cvips_render_pixels(cvips_render *render, cvips_row_function row, void *tables);
+
 // The functions for pictures with 16-bit samples of the steps in colour.c.
 typedef struct cvips_tone {
     double intensity, gain[3], exponent[3];
