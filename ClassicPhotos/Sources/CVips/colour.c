@@ -21,14 +21,6 @@ static struct {
 } shared;
 static pthread_once_t shared_once = PTHREAD_ONCE_INIT;
 
-double cvips_decode_srgb(double v) {
-    return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
-}
-
-double cvips_encode_srgb(double v) {
-    return v <= 0.0031308 ? v * 12.92 : 1.055 * pow(v, 1 / 2.4) - 0.055;
-}
-
 static void fill_shared(void) {
     for (int v = 0; v < 256; v++) shared.linear[v] = cvips_decode_srgb(v / 255.0);
     for (int i = 0; i < LINEAR_STEPS; i++) {
@@ -54,25 +46,17 @@ typedef struct tone_tables {
     uint64_t tone[LINEAR_STEPS];
 } tone_tables;
 
-static inline void tone_pixels(
-    const tone_tables *tables, uint8_t *out, const uint8_t *p, int width, int bands) {
-    for (int x = 0; x < width; x++, p += bands, out += bands) {
-        uint64_t sum = tables->level[0][p[0]] + tables->level[1][p[1]] + tables->level[2][p[2]];
-        sum += tables->tone[sum >> (3 * FIELD_BITS + LUMINANCE_EXTRA_BITS)];
-        out[0] = shared.encoded[sum & FIELD_MASK];
-        out[1] = shared.encoded[sum >> FIELD_BITS & FIELD_MASK];
-        out[2] = shared.encoded[sum >> 2 * FIELD_BITS & FIELD_MASK];
-        if (bands == 4) out[3] = p[3];
-    }
-}
-
-static void tone_row(
-    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
+static inline void tone_pixel(
+    const tone_tables *tables, uint8_t *out, const uint8_t *in, int x, int y) {
+    (void)x;
     (void)y;
-    // A loop for each number of bands, which is then a constant.
-    if (bands == 4) tone_pixels(data, out, in[0], width, 4);
-    else tone_pixels(data, out, in[0], width, 3);
+    uint64_t sum = tables->level[0][in[0]] + tables->level[1][in[1]] + tables->level[2][in[2]];
+    sum += tables->tone[sum >> (3 * FIELD_BITS + LUMINANCE_EXTRA_BITS)];
+    out[0] = shared.encoded[sum & FIELD_MASK];
+    out[1] = shared.encoded[sum >> FIELD_BITS & FIELD_MASK];
+    out[2] = shared.encoded[sum >> 2 * FIELD_BITS & FIELD_MASK];
 }
+CVIPS_DEFINE_ROW(tone, uint8_t)
 
 static void fill_tone(tone_tables *tables, const cvips_tone *tone) {
     static const double weights[3] = {0.2126, 0.7152, 0.0722};
@@ -184,23 +168,19 @@ typedef struct recolour_tables {
     uint8_t curves[3 * CVIPS_CURVE_LEVELS];
 } recolour_tables;
 
-static void recolour_row(
-    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
+static inline void recolour_pixel(
+    const recolour_tables *tables, uint8_t *out, const uint8_t *in, int x, int y) {
+    (void)x;
     (void)y;
-    const recolour_tables *tables = data;
     const int32_t *m = tables->matrix;
-    const uint8_t *p = in[0];
-    for (int x = 0; x < width; x++, p += bands, out += bands) {
-        // Read all channels first: `out` and `p` may be the same address.
-        int32_t red = p[0], green = p[1], blue = p[2];
-        for (int c = 0; c < 3; c++) {
-            int32_t sum = m[3 * c] * red + m[3 * c + 1] * green + m[3 * c + 2] * blue;
-            int32_t value = (sum + (1 << (MATRIX_BITS - 1))) >> MATRIX_BITS;
-            out[c] = tables->curves[256 * c + CLAMP(value, 0, 255)];
-        }
-        if (bands == 4) out[3] = p[3];
+    int32_t red = in[0], green = in[1], blue = in[2];
+    for (int c = 0; c < 3; c++) {
+        int32_t sum = m[3 * c] * red + m[3 * c + 1] * green + m[3 * c + 2] * blue;
+        int32_t value = (sum + (1 << (MATRIX_BITS - 1))) >> MATRIX_BITS;
+        out[c] = tables->curves[256 * c + CLAMP(value, 0, 255)];
     }
 }
+CVIPS_DEFINE_ROW(recolour, uint8_t)
 
 cvips_status cvips_render_recolour(
     cvips_render *render, const double matrix[9], const uint16_t *curves) {
@@ -209,10 +189,7 @@ cvips_status cvips_render_recolour(
     if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
     for (int i = 0; i < 9; i++) tables->matrix[i] = (int32_t)lrint(matrix[i] * (1 << MATRIX_BITS));
     for (int i = 0; i < 3 * CVIPS_CURVE_LEVELS; i++) tables->curves[i] = (uint8_t)curves[i];
-    cvips_row_functions functions = {.eight = recolour_row};
-    cvips_status status = cvips_render_rows(render, functions, tables, NULL, NULL);
-    g_free(tables);
-    return status;
+    return cvips_render_pixels(render, recolour_row, tables);
 }
 
 // --- Vignette
@@ -227,20 +204,15 @@ typedef struct vignette_tables {
     uint32_t factor[VIGNETTE_STEPS + 1];
 } vignette_tables;
 
-static void vignette_row(
-    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
-    const vignette_tables *tables = data;
-    double dy = y - tables->centre_y;
-    const uint8_t *p = in[0];
-    for (int x = 0; x < width; x++, p += bands, out += bands) {
-        double dx = x - tables->centre_x;
-        int step = (int)((dx * dx + dy * dy) * tables->scale + 0.5);
-        uint32_t factor = tables->factor[MIN(step, VIGNETTE_STEPS)];
-        for (int c = 0; c < 3; c++)
-            out[c] = (uint8_t)((p[c] * factor + VIGNETTE_ONE / 2) / VIGNETTE_ONE);
-        if (bands == 4) out[3] = p[3];
-    }
+static inline void vignette_pixel(
+    const vignette_tables *restrict tables, uint8_t *out, const uint8_t *in, int x, int y) {
+    double dx = x - tables->centre_x, dy = y - tables->centre_y;
+    int step = (int)((dx * dx + dy * dy) * tables->scale + 0.5);
+    uint32_t factor = tables->factor[MIN(step, VIGNETTE_STEPS)];
+    for (int c = 0; c < 3; c++)
+        out[c] = (uint8_t)((in[c] * factor + VIGNETTE_ONE / 2) / VIGNETTE_ONE);
 }
+CVIPS_DEFINE_ROW(vignette, uint8_t)
 
 cvips_status cvips_render_vignette(cvips_render *render, double amount, double start) {
     if (render->in.depth == 2) return cvips_render_vignette_16(render, amount, start);
@@ -257,8 +229,5 @@ cvips_status cvips_render_vignette(cvips_render *render, double amount, double s
         double eased = t * t * (3 - 2 * t);
         tables->factor[i] = (uint32_t)lrint((1 - amount * eased) * VIGNETTE_ONE);
     }
-    cvips_row_functions functions = {.eight = vignette_row};
-    cvips_status status = cvips_render_rows(render, functions, tables, NULL, NULL);
-    g_free(tables);
-    return status;
+    return cvips_render_pixels(render, vignette_row, tables);
 }

@@ -49,22 +49,18 @@ typedef struct tone_tables {
     curve tone[3];
 } tone_tables;
 
-static void tone_row(
-    const void *data, uint8_t *out_bytes, const uint8_t *const *in, int y, int width, int bands) {
+static inline void tone_pixel(
+    const tone_tables *tables, uint16_t *out, const uint16_t *in, int x, int y) {
+    (void)x;
     (void)y;
-    const tone_tables *tables = data;
-    const uint16_t *p = (const uint16_t *)in[0];
-    uint16_t *out = (uint16_t *)out_bytes;
-    for (int x = 0; x < width; x++, p += bands, out += bands) {
-        float linear[3] = {shared.linear[p[0]], shared.linear[p[1]], shared.linear[p[2]]};
-        float root = sqrtf(0.2126f * linear[0] + 0.7152f * linear[1] + 0.0722f * linear[2]);
-        for (int c = 0; c < 3; c++) {
-            float mixed = tables->keep * linear[c] + curve_at(&tables->tone[c], root);
-            out[c] = level(curve_at(&shared.encoded, sqrtf(MAX(mixed, 0.0f))));
-        }
-        if (bands == 4) out[3] = p[3];
+    float linear[3] = {shared.linear[in[0]], shared.linear[in[1]], shared.linear[in[2]]};
+    float root = sqrtf(0.2126f * linear[0] + 0.7152f * linear[1] + 0.0722f * linear[2]);
+    for (int c = 0; c < 3; c++) {
+        float mixed = tables->keep * linear[c] + curve_at(&tables->tone[c], root);
+        out[c] = level(curve_at(&shared.encoded, sqrtf(MAX(mixed, 0.0f))));
     }
 }
+CVIPS_DEFINE_ROW(tone, uint16_t)
 
 cvips_status cvips_render_tone_16(cvips_render *render, const cvips_tone *tone) {
     pthread_once(&shared_once, fill_shared);
@@ -77,10 +73,7 @@ cvips_status cvips_render_tone_16(cvips_render *render, const cvips_tone *tone) 
             tables->tone[c].values[i] =
                 (float)(tone->intensity * tone->gain[c] * pow(root, 2 * tone->exponent[c]));
         }
-    cvips_row_functions functions = {.sixteen = tone_row};
-    cvips_status status = cvips_render_rows(render, functions, tables, NULL, NULL);
-    g_free(tables);
-    return status;
+    return cvips_render_pixels(render, tone_row, tables);
 }
 
 // --- Recolour
@@ -90,23 +83,18 @@ typedef struct recolour_tables {
     curve curves[3];
 } recolour_tables;
 
-static void recolour_row(
-    const void *data, uint8_t *out_bytes, const uint8_t *const *in, int y, int width, int bands) {
+static inline void recolour_pixel(
+    const recolour_tables *tables, uint16_t *out, const uint16_t *in, int x, int y) {
+    (void)x;
     (void)y;
-    const recolour_tables *tables = data;
     const float *m = tables->matrix;
-    const uint16_t *p = (const uint16_t *)in[0];
-    uint16_t *out = (uint16_t *)out_bytes;
-    for (int x = 0; x < width; x++, p += bands, out += bands) {
-        // Read all channels first: `out` and `p` may be the same address.
-        float red = p[0] / 65535.0f, green = p[1] / 65535.0f, blue = p[2] / 65535.0f;
-        for (int c = 0; c < 3; c++) {
-            float sum = m[3 * c] * red + m[3 * c + 1] * green + m[3 * c + 2] * blue;
-            out[c] = level(curve_at(&tables->curves[c], sum));
-        }
-        if (bands == 4) out[3] = p[3];
+    float red = in[0] / 65535.0f, green = in[1] / 65535.0f, blue = in[2] / 65535.0f;
+    for (int c = 0; c < 3; c++) {
+        float sum = m[3 * c] * red + m[3 * c + 1] * green + m[3 * c + 2] * blue;
+        out[c] = level(curve_at(&tables->curves[c], sum));
     }
 }
+CVIPS_DEFINE_ROW(recolour, uint16_t)
 
 cvips_status cvips_render_recolour_16(
     cvips_render *render, const double matrix[9], const uint16_t *curves) {
@@ -118,10 +106,7 @@ cvips_status cvips_render_recolour_16(
         for (int i = 0; i <= POINTS + 1; i++)
             tables->curves[c].values[i] =
                 curves[c * CVIPS_CURVE_POINTS + MIN(i, POINTS)] / 65535.0f;
-    cvips_row_functions functions = {.sixteen = recolour_row};
-    cvips_status status = cvips_render_rows(render, functions, tables, NULL, NULL);
-    g_free(tables);
-    return status;
+    return cvips_render_pixels(render, recolour_row, tables);
 }
 
 // --- Vignette
@@ -133,19 +118,13 @@ typedef struct vignette_tables {
     curve factor;
 } vignette_tables;
 
-static void vignette_row(
-    const void *data, uint8_t *out_bytes, const uint8_t *const *in, int y, int width, int bands) {
-    const vignette_tables *tables = data;
-    double dy = y - tables->centre_y;
-    const uint16_t *p = (const uint16_t *)in[0];
-    uint16_t *out = (uint16_t *)out_bytes;
-    for (int x = 0; x < width; x++, p += bands, out += bands) {
-        double dx = x - tables->centre_x;
-        float factor = curve_at(&tables->factor, (float)((dx * dx + dy * dy) * tables->scale));
-        for (int c = 0; c < 3; c++) out[c] = (uint16_t)(p[c] * factor + 0.5f);
-        if (bands == 4) out[3] = p[3];
-    }
+static inline void vignette_pixel(
+    const vignette_tables *tables, uint16_t *out, const uint16_t *in, int x, int y) {
+    double dx = x - tables->centre_x, dy = y - tables->centre_y;
+    float factor = curve_at(&tables->factor, (float)((dx * dx + dy * dy) * tables->scale));
+    for (int c = 0; c < 3; c++) out[c] = (uint16_t)(in[c] * factor + 0.5f);
 }
+CVIPS_DEFINE_ROW(vignette, uint16_t)
 
 cvips_status cvips_render_vignette_16(cvips_render *render, double amount, double start) {
     vignette_tables *tables = g_try_new(vignette_tables, 1);
@@ -160,8 +139,5 @@ cvips_status cvips_render_vignette_16(cvips_render *render, double amount, doubl
         double t = CLAMP((distance - start) / MAX(1 - start, 1e-6), 0, 1);
         tables->factor.values[i] = (float)(1 - amount * t * t * (3 - 2 * t));
     }
-    cvips_row_functions functions = {.sixteen = vignette_row};
-    cvips_status status = cvips_render_rows(render, functions, tables, NULL, NULL);
-    g_free(tables);
-    return status;
+    return cvips_render_pixels(render, vignette_row, tables);
 }

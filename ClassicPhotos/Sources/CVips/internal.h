@@ -161,6 +161,10 @@ VipsTarget *cvips_target_new(const cvips_token *token);
 // Takes the written bytes; the target is empty afterwards.
 cvips_bytes cvips_target_take(VipsTarget *target);
 
+// The conversion between encoded and linear values of sRGB, from 0 to 1.
+double cvips_decode_srgb(double value);
+double cvips_encode_srgb(double value);
+
 // Whether an ICC profile describes sRGB, under any name.
 bool cvips_profile_is_srgb(const uint8_t *profile, size_t count);
 
@@ -203,6 +207,34 @@ cvips_status cvips_render_rows(
     cvips_render *render, cvips_row_functions functions, const void *tables,
     const cvips_picture *first, const cvips_picture *second);
 
+// Makes the row function `step_row` from a function that computes the red, green and blue of one
+// pixel from the same pixel: `step_pixel(tables, out, in, x, y)`. That function reads all channels
+// before it writes one, because `out` and `in` may be the same address. Alpha stays as it is.
+//
+// For 8-bit samples, there is a loop for each number of bands, which is then a constant: that saves
+// up to a fifth of the time. For 16-bit samples, it would cost up to a third.
+#define CVIPS_DEFINE_ROW(step, sample)                                                             \
+    static inline void step##_pixels(                                                              \
+        const void *tables, sample *out, const sample *in, int y, int width, int bands) {          \
+        for (int x = 0; x < width; x++, in += bands, out += bands) {                               \
+            step##_pixel(tables, out, in, x, y);                                                   \
+            if (bands == 4) out[3] = in[3];                                                        \
+        }                                                                                          \
+    }                                                                                              \
+    static void step##_row(                                                                        \
+        const void *tables, uint8_t *out_bytes, const uint8_t *const *rows, int y, int width,      \
+        int bands) {                                                                               \
+        const sample *in = (const sample *)rows[0];                                                \
+        sample *out = (sample *)out_bytes;                                                         \
+        bool is_8 = sizeof(sample) == 1;                                                           \
+        if (is_8 && bands == 4) step##_pixels(tables, out, in, y, width, 4);                       \
+        else if (is_8) step##_pixels(tables, out, in, y, width, 3);                                \
+        else step##_pixels(tables, out, in, y, width, bands);                                      \
+    }
+
+// Runs a step that makes each row from the same row of the current picture, and frees its tables.
+cvips_status cvips_render_pixels(cvips_render *render, cvips_row_function row, void *tables);
+
 // The functions for pictures with 16-bit samples of the steps in colour.c.
 typedef struct cvips_tone {
     double intensity, gain[3], exponent[3];
@@ -211,10 +243,6 @@ cvips_status cvips_render_tone_16(cvips_render *render, const cvips_tone *tone);
 cvips_status cvips_render_recolour_16(
     cvips_render *render, const double matrix[9], const uint16_t *curves);
 cvips_status cvips_render_vignette_16(cvips_render *render, double amount, double start);
-
-// The conversion between encoded and linear values of sRGB, from 0 to 1.
-double cvips_decode_srgb(double value);
-double cvips_encode_srgb(double value);
 
 // Replaces the current picture by a step's result.
 void cvips_render_replace(cvips_render *render, cvips_picture next);

@@ -84,60 +84,50 @@ static void fill_tables(look_tables *tables, const cvips_look *look) {
         }
 }
 
-static void look_row(
-    const void *data, uint8_t *out, const uint8_t *const *in, int y, int width, int bands) {
+static inline void look_pixel(
+    const look_tables *tables, uint8_t *out, const uint8_t *in, int x, int y) {
+    (void)x;
     (void)y;
-    const look_tables *tables = data;
     const cvips_look *look = tables->look;
-    const uint8_t *p = in[0];
-    for (int x = 0; x < width; x++, p += bands, out += bands) {
-        if (look->cube.entries) {
-            vector colour = cube_at(
-                &look->cube, tables->places[0][p[0]], tables->places[1][p[1]],
-                tables->places[2][p[2]]);
-            for (int c = 0; c < 3; c++)
-                out[c] = (uint8_t)(mix(look, (float)p[c] / 255.0f, colour[c]) * 255.0f + 0.5f);
-        } else {
-            for (int c = 0; c < 3; c++) out[c] = tables->levels[c][p[c]];
-        }
-        if (bands == 4) out[3] = p[3];
+    if (look->cube.entries) {
+        vector colour = cube_at(
+            &look->cube, tables->places[0][in[0]], tables->places[1][in[1]],
+            tables->places[2][in[2]]);
+        for (int c = 0; c < 3; c++)
+            out[c] = (uint8_t)(mix(look, (float)in[c] / 255.0f, colour[c]) * 255.0f + 0.5f);
+    } else {
+        for (int c = 0; c < 3; c++) out[c] = tables->levels[c][in[c]];
     }
 }
+CVIPS_DEFINE_ROW(look, uint8_t)
 
 // --- 16 bits
 
-static void look_row_16(
-    const void *data, uint8_t *out_bytes, const uint8_t *const *in, int y, int width, int bands) {
+static inline void look_16_pixel(
+    const cvips_look *look, uint16_t *out, const uint16_t *in, int x, int y) {
+    (void)x;
     (void)y;
-    const cvips_look *look = data;
-    const uint16_t *p = (const uint16_t *)in[0];
-    uint16_t *out = (uint16_t *)out_bytes;
-    for (int x = 0; x < width; x++, p += bands, out += bands) {
-        vector before = {0}, after = {0};
-        for (int c = 0; c < 3; c++) {
-            before[c] = (float)p[c] / 65535.0f;
-            after[c] = curve_at(look, c, before[c]);
-        }
-        if (look->cube.entries)
-            after = cube_at(
-                &look->cube, find_place(&look->cube, 0, after[0]),
-                find_place(&look->cube, 1, after[1]), find_place(&look->cube, 2, after[2]));
-        for (int c = 0; c < 3; c++)
-            out[c] = (uint16_t)(mix(look, before[c], after[c]) * 65535.0f + 0.5f);
-        if (bands == 4) out[3] = p[3];
+    vector before = {0}, after = {0};
+    for (int c = 0; c < 3; c++) {
+        before[c] = (float)in[c] / 65535.0f;
+        after[c] = curve_at(look, c, before[c]);
     }
+    if (look->cube.entries)
+        after = cube_at(
+            &look->cube, find_place(&look->cube, 0, after[0]),
+            find_place(&look->cube, 1, after[1]), find_place(&look->cube, 2, after[2]));
+    for (int c = 0; c < 3; c++)
+        out[c] = (uint16_t)(mix(look, before[c], after[c]) * 65535.0f + 0.5f);
 }
+CVIPS_DEFINE_ROW(look_16, uint16_t)
 
 cvips_status cvips_render_look(cvips_render *render, const cvips_look *look) {
     if (render->in.depth == 2) {
-        cvips_row_functions functions = {.sixteen = look_row_16};
+        cvips_row_functions functions = {.sixteen = look_16_row};
         return cvips_render_rows(render, functions, look, NULL, NULL);
     }
     look_tables *tables = g_try_new(look_tables, 1);
     if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
     fill_tables(tables, look);
-    cvips_row_functions functions = {.eight = look_row};
-    cvips_status status = cvips_render_rows(render, functions, tables, NULL, NULL);
-    g_free(tables);
-    return status;
+    return cvips_render_pixels(render, look_row, tables);
 }

@@ -1,6 +1,7 @@
-// Reads just enough of an ICC profile to recognise sRGB. Most photos with a profile have an sRGB
-// profile, and building a colour transform costs several milliseconds a photo. Layout: ICC.1:2022,
-// sections 7.2 (header), 7.3 (tag table), 10.6 (curve), 10.18 (parametric).
+// sRGB: its curve, and just enough of the reading of an ICC profile to recognise it. Most photos
+// with a profile have an sRGB profile, and building a colour transform costs several milliseconds a
+// photo. Layout: ICC.1:2022, sections 7.2 (header), 7.3 (tag table), 10.6 (curve), 10.18
+// (parametric).
 
 #include "internal.h"
 
@@ -58,8 +59,12 @@ static bool has_srgb_colorants(slice profile) {
     return true;
 }
 
-static double srgb_to_linear(double v) {
+double cvips_decode_srgb(double v) {
     return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
+}
+
+double cvips_encode_srgb(double v) {
+    return v <= 0.0031308 ? v * 12.92 : 1.055 * pow(v, 1 / 2.4) - 0.055;
 }
 
 // The value of the stored curve at v, or -1 for a type of curve that this code does not read.
@@ -86,7 +91,7 @@ static bool has_srgb_curve(slice profile, const char *name) {
         double v = i / 16.0;
         // A difference of 0.002 in linear light is far below one 8-bit level wherever it could be
         // visible.
-        if (!(fabs(curve_at(tag, v) - srgb_to_linear(v)) < 0.002)) return false;
+        if (!(fabs(curve_at(tag, v) - cvips_decode_srgb(v)) < 0.002)) return false;
     }
     return true;
 }

@@ -57,6 +57,13 @@ cvips_status cvips_render_rows(
     return CVIPS_STATUS_OK;
 }
 
+cvips_status cvips_render_pixels(cvips_render *render, cvips_row_function row, void *tables) {
+    cvips_row_functions functions = {.eight = row, .sixteen = row};
+    cvips_status status = cvips_render_rows(render, functions, tables, NULL, NULL);
+    g_free(tables);
+    return status;
+}
+
 cvips_status cvips_render_finish(cvips_render *render, cvips_picture *out) {
     cvips_status status = cvips_token_check(render->token);
     if (status != CVIPS_STATUS_OK) return status;

@@ -6,8 +6,9 @@ public import OperationsInsight
 /// Makes the results of photos, one call for each photo: download → inspect → decode → filter →
 /// encode → write.
 ///
-/// Any number of calls may run at a time. They share the queues of the stages and the budgets of
-/// the capacity, so a call waits until there is memory for its photo.
+/// A ``PhotoLoader`` without caches carries out all stages but the last one. Any number of calls
+/// may run at a time. They share the queues of the stages and the budgets of the capacity, so a
+/// call waits until there is memory for its photo.
 public struct ResultMaker: Sendable {
     /// A photo, and what to make of it.
     struct Photo: Sendable {
@@ -19,19 +20,14 @@ public struct ResultMaker: Sendable {
     /// Writes an encoded picture, which was made of a version of the photo.
     typealias Write = @Sendable (EncodedImage, PhotoVersion?) async throws -> OutputFile
 
-    private let limits: SourceLimits
-    private let capacity: PixelCapacity
-    private let downloader: PhotoDownloader
+    private let loader: PhotoLoader
     /// The number of photos that are under way at a time: enough for all processors and downloads.
     public let photosInMemory: Int
-    private let downloadQueue = OperationQueue()
-    private let pixelQueue = OperationQueue()
     private let writeQueue = OperationQueue()
-    // The queues in which photos wait for memory: first for their files, then for their pixels.
-    // Files of this machine are read so quickly that a few in memory keep all processors busy.
+    // The queues in which photos wait for the memory of their files. Files of this machine are read
+    // so quickly that a few in memory keep all processors busy.
     private let fileQueue = OperationQueue()
     private let localFileQueue = OperationQueue()
-    private let memoryQueue = OperationQueue()
 
     /// Creates a maker.
     ///
@@ -45,26 +41,22 @@ public struct ResultMaker: Sendable {
         limits: SourceLimits = SourceLimits(), capacity: PixelCapacity = .shared,
         downloads: Int = 6, downloader: PhotoDownloader, timeline: OperationTimeline? = nil
     ) {
-        self.limits = limits
-        self.capacity = capacity
-        self.downloader = downloader
-        photosInMemory = max(12, downloads + 2 * capacity.processors.permits)
-        downloadQueue.name = "Download queue"
-        downloadQueue.maxConcurrentOperationCount = downloads
-        pixelQueue.name = "Image Filtration queue"
-        // The width equals the number of processors, so that priorities decide: photos in progress
-        // finish before new ones start.
-        pixelQueue.maxConcurrentOperationCount = capacity.processors.permits
-        for (queue, name, width) in [
-            (fileQueue, "Files in memory", photosInMemory),
-            (localFileQueue, "Local files in memory", 2 * capacity.processors.permits),
-            (memoryQueue, "Pixels in memory", photosInMemory),
-        ] {
-            queue.name = name
-            queue.maxConcurrentOperationCount = width
-        }
+        var options = PhotoLoader.Options()
+        options.limits = limits
+        options.capacity = capacity
+        options.downloads = downloads
+        options.memoryBytes = 0
+        loader = PhotoLoader(downloader: downloader, options: options)
+        loader.originals.name = "Download queue"
+        loader.pixels.name = "Image Filtration queue"
         writeQueue.name = "Write queue"
-        for queue in [downloadQueue, pixelQueue, writeQueue] { timeline?.record(queue) }
+        // A timeline takes the names that the queues have now.
+        for queue in [loader.originals, loader.pixels, writeQueue] { timeline?.record(queue) }
+        photosInMemory = max(12, downloads + 2 * capacity.processors.permits)
+        fileQueue.name = "Files in memory"
+        fileQueue.maxConcurrentOperationCount = photosInMemory
+        localFileQueue.name = "Local files in memory"
+        localFileQueue.maxConcurrentOperationCount = 2 * capacity.processors.permits
     }
 
     /// Processes a photo.
@@ -76,109 +68,44 @@ public struct ResultMaker: Sendable {
     func process(
         _ photo: Photo, after earlier: EarlierResult?, write: @escaping Write
     ) async -> PhotoBatch.Result {
-        let file = capacity.file(downloader.maximumSize(of: photo.url))
+        let file = loader.options.capacity.file(loader.downloader.maximumSize(of: photo.url))
         let queue = photo.url.isFileURL ? localFileQueue : fileQueue
-        let result = await holding(file, in: queue, named: photo.name) {
-            await makeResult(of: photo, after: earlier, write: write)
+        do throws(PhotoStageStop) {
+            let result = try await holding(file, in: queue, named: photo.name) {
+                () async throws(PhotoStageStop) in
+                try await makeResult(of: photo, after: earlier, write: write)
+            }
+            return result ?? .cancelled
+        } catch .failed(let failure) {
+            return .failed(failure)
+        } catch {
+            return .cancelled
         }
-        return result ?? .cancelled
     }
 
-    /// Runs download → inspect and, once enough memory is available, decode → filter → encode →
-    /// write.
     private func makeResult(
-        of photo: Photo, after earlier: EarlierResult?, write body: @escaping Write
-    ) async -> PhotoBatch.Result {
-        let recipe = photo.recipe
-        let limits = limits.limits(for: photo.url)
-        let download = DownloadOperation(url: photo.url, with: downloader, unless: earlier?.photo)
-        let inspect = InspectOperation(after: download, limits: limits)
-        return await withTaskCancellationHandler {
-            downloadQueue.addOperation(download)
-            await pixelQueue.addOperations([inspect], waitUntilFinished: true)
-            // Reads the outcome, because a cancelled download is reported if nobody looks at it.
-            if case .cancelled = download.outcome, download.isUnchanged, let earlier {
-                return .unchanged(earlier.path)
-            }
-            guard case .produced(let info) = inspect.outcome else {
-                return Self.result(of: inspect)
-            }
-            let format = recipe.format(of: info)
-            let stages = Stages(
-                download: download, recipe: recipe, format: format, limits: limits,
-                capacity: capacity)
-            let write = WriteOperation(after: stages.encode) { image in
-                try await body(image, download.version)
-            }
-            let need = PixelCapacity.bytesNeeded(
-                for: info, fitting: recipe.size, filters: recipe.filters, format: format,
-                keeping: recipe.parts(writtenAs: format))
-            return await withTaskCancellationHandler {
-                _ = await holding(capacity.memory(need), in: memoryQueue, named: photo.name) {
-                    await pixelQueue.addOperations(stages.all, waitUntilFinished: false)
-                    writeQueue.addOperation(write)
-                    await write.finished()
+        of photo: Photo, after earlier: EarlierResult?, write: @escaping Write
+    ) async throws(PhotoStageStop) -> PhotoBatch.Result {
+        let download = loader.download(photo.url, unless: earlier?.photo)
+        do {
+            let version = try await download.valueUnlessCancelled.version
+            let file = try await loader.result(from: download, by: photo.recipe, priority: .low) {
+                [writeQueue] encode in
+                // Writing is not cancelled: it runs only if all stages succeeded, and it always
+                // runs to its end. So every file in the folder is reported.
+                let write = writeQueue.add("Write", after: encode) { result async throws in
+                    var file = try await write(result.image, version)
+                    file.remarks = result.remarks
+                    return file
                 }
-                let frames = stages.frames
-                return Self.result(
-                    of: write, PhotoRemark.remarks(on: info, frames: frames, recipe: recipe))
-            } onCancel: {
-                // Writing is not cancelled: it runs only if all of these stages succeeded, and it
-                // always runs to its end. So every file in the folder is reported.
-                for operation in stages.all { operation.cancel() }
+                return try await write.value
             }
-        } onCancel: {
-            download.cancel()
-            inspect.cancel()
-        }
-    }
-
-    private static func result(
-        of write: WriteOperation, _ remarks: [PhotoRemark]
-    ) -> PhotoBatch.Result {
-        switch write.outcome {
-        case .produced(var file):
-            file.remarks = remarks
             return .written(file)
-        case .failed(let failure): return .failed(failure)
-        case .cancelled, .pending: return .cancelled
+        } catch is PhotoIsUnchanged {
+            return earlier.map { .unchanged($0.path) } ?? .cancelled
+        } catch {
+            throw PhotoStageStop(error)
         }
-    }
-
-    /// The result of a stage that did not succeed.
-    private static func result(of stage: InspectOperation) -> PhotoBatch.Result {
-        if case .failed(let failure) = stage.outcome { .failed(failure) } else { .cancelled }
-    }
-}
-
-/// The pixel stages of one photo.
-private struct Stages {
-    /// Decodes and filters.
-    let decode: DecodeOperation
-    let encode: EncodeOperation
-
-    init(
-        download: DownloadOperation, recipe: PhotoRecipe, format: ImageFormat, limits: ImageLimits,
-        capacity: PixelCapacity
-    ) {
-        decode = DecodeOperation(
-            after: download, fitting: recipe.size, applying: recipe.filters,
-            keeping: recipe.parts(writtenAs: format), limits: limits,
-            acceptingDamage: recipe.acceptsDamage, capacity: capacity)
-        encode = EncodeOperation(after: decode, quality: recipe.quality, capacity: capacity) {
-            format
-        }
-        if !recipe.filters.isEmpty { decode.name = "Decode and filter" }
-        // Later stages have higher priority, so that few photos are in memory.
-        decode.queuePriority = .low
-        encode.queuePriority = .high
-    }
-
-    var all: [Operation] { [decode, encode] }
-
-    /// The number of decoded frames.
-    var frames: Int {
-        if case .produced(let bitmap) = decode.outcome { bitmap.frames } else { 1 }
     }
 }
 

@@ -3,7 +3,7 @@ public import Imaging
 public import Operations
 
 // The stages of pixels. Each finds its result in memory, joins equal work that is under way, or
-// works on a thread of the loader's queue, with one of the processors of the capacity.
+// works on a thread of the loader's queue, with memory and one of the processors of the capacity.
 
 extension PhotoLoader {
     /// Decodes an original for a request, without its processors.
@@ -20,29 +20,52 @@ extension PhotoLoader {
                 of: original.url, priority: request.priority)
             return try await photo(from: original, for: request)
         }
-        let (options, memory, size) = (options, memory, request.size)
+        let (memory, size) = (memory, request.size)
         let limits = options.limits.limits(for: request.url)
-        return try await stage { [pixels] in
+        return try await stage { [self] in
             // A header that is rejected needs no memory; the decoding says why it is rejected.
             let info = try? ImageEngine.inspect(bytes, limits: limits)
             let need = info.map { ImageEngine.memoryToDecode($0, fitting: size) } ?? 0
-            return try await pixels.sharedValue(
-                "Decode", options.capacity.processor, options.capacity.memory(need), by: key,
-                priority: request.priority,
-                body: pixelWork(timeLimit: decodingTimeLimit) {
-                    cancellation throws(PhotoStageStop) in
-                    let bitmap = try pixelStage(.decode) { () throws(ImagingError) in
-                        try ImageEngine.decode(
-                            bytes, fitting: size, limits: limits, cancellation: cancellation)
-                    }
-                    let facts = info.map {
-                        PhotoFacts(original: bytes, info: $0, bitmap: bitmap, limits: limits)
-                    }
-                    let photo = Photo(
-                        bitmap: bitmap, origin: original.origin, facts: facts, key: key)
-                    memory.insert(photo)
-                    return photo
-                })
+            return try await shared(
+                "Decode", by: key, memory: need, priority: request.priority,
+                timeLimit: decodingTimeLimit
+            ) { cancellation throws(PhotoStageStop) in
+                let bitmap = try pixelStage(.decode) { () throws(ImagingError) in
+                    try ImageEngine.decode(
+                        bytes, fitting: size, limits: limits, cancellation: cancellation)
+                }
+                let facts = info.map {
+                    PhotoFacts(original: bytes, info: $0, bitmap: bitmap, limits: limits)
+                }
+                let photo = Photo(
+                    bitmap: bitmap, origin: original.origin, facts: facts, key: key)
+                memory.insert(photo)
+                return photo
+            }
+        }
+    }
+
+    /// Does the work of a stage once for all callers that need it at the same time.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the operation, as a trait.
+    ///   - key: what the work makes.
+    ///   - need: the memory of the stage in bytes.
+    ///   - timeLimit: the limit of processor time.
+    private func shared<Value: Sendable>(
+        _ name: OperationTrait, by key: PictureKey, memory need: Int,
+        priority: Operation.QueuePriority, timeLimit: Duration,
+        _ work: @escaping @Sendable (ImagingCancellation) throws(PhotoStageStop) -> Value
+    ) async throws -> Value {
+        let capacity = options.capacity
+        return try await requests.sharedValue(
+            name, capacity.memory(need), by: key, priority: priority
+        ) { [pixels] () async throws -> Value in
+            try await pixels.sharedValue(
+                name, capacity.processor, by: key, priority: priority
+            ) { () throws -> Value in
+                try pixelWork(timeLimit: timeLimit, work)
+            }
         }
     }
 
@@ -66,24 +89,22 @@ extension PhotoLoader {
         var key = photo.key
         key.processors += processors
         if let photo = memory.photo(key, from: photo.origin) { return photo }
-        let (options, memory) = (options, memory)
+        let memory = memory
         let shape = photo.bitmap.shape
         let need = processors.map { $0.memory(for: shape) }.max() ?? 0
-        return try await stage { [pixels, key] in
-            try await pixels.sharedValue(
-                "Filter", options.capacity.processor, options.capacity.memory(need), by: key,
-                priority: priority,
-                body: pixelWork(timeLimit: filteringTimeLimit) {
-                    cancellation throws(PhotoStageStop) in
-                    var bitmap = photo.bitmap
-                    for processor in processors {
-                        bitmap = try processor.process(bitmap, cancellation)
-                    }
-                    let processed = Photo(
-                        bitmap: bitmap, origin: photo.origin, facts: photo.facts, key: key)
-                    if isKept { memory.insert(processed) }
-                    return processed
-                })
+        return try await stage { [self, key] in
+            try await shared(
+                "Filter", by: key, memory: need, priority: priority, timeLimit: filteringTimeLimit
+            ) { cancellation throws(PhotoStageStop) in
+                var bitmap = photo.bitmap
+                for processor in processors {
+                    bitmap = try processor.process(bitmap, cancellation)
+                }
+                let processed = Photo(
+                    bitmap: bitmap, origin: photo.origin, facts: photo.facts, key: key)
+                if isKept { memory.insert(processed) }
+                return processed
+            }
         }
     }
 
@@ -111,64 +132,19 @@ extension PhotoLoader {
         var key = photo.key
         key.stage = .encoded(format, quality: quality)
         if let image = memory.file(key) { return image }
-        let (options, memory) = (options, memory)
+        let memory = memory
         let need = ImageEngine.memoryToEncode(photo.bitmap.shape, as: format)
-        return try await stage { [pixels, key] in
-            try await pixels.sharedValue(
-                "Encode", options.capacity.processor, options.capacity.memory(need), by: key,
-                priority: priority,
-                body: pixelWork(timeLimit: encodingTimeLimit) {
-                    cancellation throws(PhotoStageStop) in
-                    let image = try pixelStage(.encode) { () throws(ImagingError) in
-                        try ImageEngine.encode(
-                            photo.bitmap, as: format, quality: quality, cancellation: cancellation)
-                    }
-                    if isKept { memory.insert(.file(image), for: key) }
-                    return image
-                })
-        }
-    }
-
-    /// Makes the file that a batch writes for a photo, in one piece: the pixels are filtered in
-    /// place, and nothing is kept in memory.
-    ///
-    /// - Parameters:
-    ///   - bytes: the original.
-    ///   - url: where the original is from, which decides the limits.
-    func result(
-        from bytes: [UInt8], of url: URL?, by recipe: PhotoRecipe,
-        priority: Operation.QueuePriority
-    ) async throws(PhotoStageStop) -> EncodedImage {
-        let capacity = options.capacity
-        let limits = url.map(options.limits.limits) ?? .standard
-        return try await stage { [pixels] in
-            let info = try pixelStage(.decode) { () throws(ImagingError) in
-                try ImageEngine.inspect(bytes, limits: limits)
+        return try await stage { [self, key] in
+            try await shared(
+                "Encode", by: key, memory: need, priority: priority, timeLimit: encodingTimeLimit
+            ) { cancellation throws(PhotoStageStop) in
+                let image = try pixelStage(.encode) { () throws(ImagingError) in
+                    try ImageEngine.encode(
+                        photo.bitmap, as: format, quality: quality, cancellation: cancellation)
+                }
+                if isKept { memory.insert(.file(image), for: key) }
+                return image
             }
-            let format = recipe.format(of: info)
-            let parts = recipe.parts(writtenAs: format)
-            let need = PixelCapacity.bytesNeeded(
-                for: info, fitting: recipe.size, filters: recipe.filters, format: format,
-                keeping: parts)
-            let timeLimit = decodingTimeLimit + filteringTimeLimit + encodingTimeLimit
-            let making = pixels.add(
-                "Make the result", .priority(priority), capacity.processor, capacity.memory(need),
-                body: pixelWork(timeLimit: timeLimit) { cancellation throws(PhotoStageStop) in
-                    let bitmap = try pixelStage(.decode) { () throws(ImagingError) in
-                        try ImageEngine.apply(
-                            recipe.filters,
-                            to: ImageEngine.decode(
-                                bytes, fitting: recipe.size, keeping: parts, limits: limits,
-                                acceptingDamage: recipe.acceptsDamage, cancellation: cancellation),
-                            cancellation: cancellation)
-                    }
-                    return try pixelStage(.encode) { () throws(ImagingError) in
-                        try ImageEngine.encode(
-                            bitmap, as: format, quality: recipe.quality,
-                            cancellation: cancellation)
-                    }
-                })
-            return try await making.valueUnlessCancelled
         }
     }
 }

@@ -34,7 +34,7 @@ extension PhotoLoader {
     ) -> AsyncThrowingStream<PhotoProgress, any Error> {
         // At most two pictures follow the last report of downloading.
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(4)) { continuation in
-            let previews = PreviewMaker(for: request, in: pixels, options: options) { bitmap in
+            let previews = PreviewMaker(for: request, with: self) { bitmap in
                 continuation.yield(.preview(bitmap))
             }
             let board = downloader.progress

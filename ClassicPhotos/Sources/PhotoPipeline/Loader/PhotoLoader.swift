@@ -49,8 +49,9 @@ public final class PhotoLoader: Sendable {
     private let latestDownloads: PictureCache
     /// What is known about the versions of photos on the web.
     private let known = Mutex<[URL: Known]>([:])
-    /// Whole requests, which wait for the work of the other queues.
-    private let requests = OperationQueue()
+    /// Whole requests, and the operations that hold the memory of stages; they wait for the work of
+    /// the other queues.
+    let requests = OperationQueue()
     let originals = OperationQueue()
     let pixels = OperationQueue()
 
@@ -287,19 +288,5 @@ extension PhotoRequest {
     /// The key of the decoded photo, or of the processed one.
     func key(_ version: PhotoVersion, processors: [PhotoProcessor] = []) -> PictureKey {
         PictureKey(url: url, version: version.text, size: size, processors: processors)
-    }
-}
-
-/// Runs work on a photo and gives its error the type of stages.
-func stage<Value: Sendable>(
-    _ body: @Sendable () async throws -> Value
-) async throws(PhotoStageStop) -> Value {
-    do {
-        return try await body()
-    } catch let stop as PhotoStageStop {
-        throw stop
-    } catch {
-        // Operations and tasks have no other errors than their cancellation.
-        throw .cancelled
     }
 }

@@ -17,19 +17,17 @@ final class PreviewMaker: Sendable {
     }
 
     private let request: PhotoRequest
-    private let options: PhotoLoader.Options
-    private let pixels: OperationQueue
+    private let loader: PhotoLoader
     private let show: @Sendable (Bitmap) -> Void
     private let state = Mutex(State())
 
     /// - Parameter show: called with each preview, never after ``stop()`` has returned.
     init(
-        for request: PhotoRequest, in pixels: OperationQueue, options: PhotoLoader.Options,
+        for request: PhotoRequest, with loader: PhotoLoader,
         show: @escaping @Sendable (Bitmap) -> Void
     ) {
         self.request = request
-        self.pixels = pixels
-        self.options = options
+        self.loader = loader
         self.show = show
     }
 
@@ -59,21 +57,28 @@ final class PreviewMaker: Sendable {
     }
 
     private func decode(_ part: [UInt8]) async {
-        let (size, capacity) = (request.size, options.capacity)
-        let limits = options.limits.limits(for: request.url)
+        let (size, capacity) = (request.size, loader.options.capacity)
+        let limits = loader.options.limits.limits(for: request.url)
         guard let info = try? ImageEngine.inspect(part, limits: limits) else { return ended(nil) }
         let need = ImageEngine.memoryToDecode(info, fitting: size)
-        let decode = pixels.add(
-            "Preview", .priority(request.priority), capacity.processor, capacity.memory(need),
-            body: pixelWork(timeLimit: .seconds(20)) { cancellation throws(PhotoStageStop) in
-                try pixelStage(.decode) { () throws(ImagingError) in
-                    try ImageEngine.decode(
-                        part, fitting: size, limits: limits, acceptingDamage: true,
-                        cancellation: cancellation)
+        let bitmap = try? await holding(
+            capacity.memory(need), in: loader.requests, named: "Preview"
+        ) { [loader, request] in
+            let decode = loader.pixels.add(
+                "Preview", .priority(request.priority), capacity.processor
+            ) {
+                try pixelWork(timeLimit: .seconds(20)) { cancellation throws(PhotoStageStop) in
+                    try pixelStage(.decode) { () throws(ImagingError) in
+                        try ImageEngine.decode(
+                            part, fitting: size, limits: limits, acceptingDamage: true,
+                            cancellation: cancellation)
+                    }
                 }
-            })
+            }
+            return try await decode.valueUnlessCancelled
+        }
         // A preview that fails is left out.
-        ended(try? await decode.valueUnlessCancelled)
+        ended(bitmap)
     }
 
     private func ended(_ bitmap: Bitmap?) {

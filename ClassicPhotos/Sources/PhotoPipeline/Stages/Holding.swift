@@ -12,17 +12,23 @@ import Synchronization
 ///   - units: the units to take, as a trait.
 ///   - queue: the queue in which the enclosing operation waits for its units.
 ///   - name: the name of the enclosing operation in a timeline.
+/// - Throws: the error of the closure.
 /// - Returns: the result of the closure; nil if the calling task was cancelled before enough units
 ///   were available. A closure that has begun is not stopped: cancel the operations that it waits
 ///   for.
-func holding<Value: Sendable>(
+func holding<Value: Sendable, Failure: Error>(
     _ units: OperationTrait, in queue: OperationQueue, named name: String,
-    _ body: @escaping @Sendable () async -> Value
-) async -> Value? {
-    let value = Shared<Value?>(nil)
+    _ body: @escaping @Sendable () async throws(Failure) -> Value
+) async throws(Failure) -> Value? {
+    let outcome = Outcome<Value, Failure>()
     let operation = AsyncOperation {
-        let result = await body()
-        value.content.withLock { $0 = result }
+        let result: Result<Value, Failure>
+        do throws(Failure) {
+            result = .success(try await body())
+        } catch {
+            result = .failure(error)
+        }
+        outcome.result.withLock { $0 = result }
     }
     operation.name = name
     operation.apply(units)
@@ -32,10 +38,11 @@ func holding<Value: Sendable>(
     } onCancel: {
         operation.cancel()
     }
-    return value.content.withLock { $0 }
+    return try outcome.result.withLock { $0 }?.get()
 }
 
-private final class Shared<Content: Sendable>: Sendable {
-    let content: Mutex<Content>
-    init(_ content: Content) { self.content = Mutex(content) }
+/// The outcome of a closure. An operation that was cancelled has no output, even if its closure has
+/// returned one.
+private final class Outcome<Value: Sendable, Failure: Error>: Sendable {
+    let result = Mutex<Result<Value, Failure>?>(nil)
 }

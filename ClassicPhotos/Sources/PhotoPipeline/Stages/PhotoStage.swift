@@ -1,8 +1,8 @@
 import Imaging
 public import Operations
 
-// The stages of a photo are operations with results: bytes, pixels, a file. Each stage takes its
-// typed input from its dependency, and runs only if the dependency succeeded. The failure of a
+// The stages of a photo are operations with results: an original, pixels, a file. Each stage takes
+// its typed input from its dependency, and runs only if the dependency succeeded. The failure of a
 // stage is the failure of all later stages.
 
 /// The outcome of a stage.
@@ -25,6 +25,18 @@ public enum PhotoStageStop: Error, Sendable, Equatable {
     case cancelled
 }
 
+extension PhotoStageStop {
+    /// The reason behind an error of a stage, which may be the failure of an earlier stage.
+    init(_ error: any Error) {
+        var cause = error
+        if case .dependencyFailed(_, let failure)? = (error as? OperationCancellation)?.reason {
+            cause = failure
+        }
+        // Operations and tasks have no other errors than their cancellation.
+        self = cause as? PhotoStageStop ?? .cancelled
+    }
+}
+
 extension TypedOperation {
     /// The outcome of the stage so far; does not change after the stage has finished.
     public var outcome: PhotoStageOutcome<Output> {
@@ -32,17 +44,20 @@ extension TypedOperation {
             return .produced(try result)
         } catch OperationResultError.notFinished {
             return .pending
-        } catch PhotoStageStop.failed(let failure) {
-            return .failed(failure)
-        } catch let cancellation as OperationCancellation {
-            guard
-                case .dependencyFailed(_, PhotoStageStop.failed(let failure)) = cancellation.reason
-            else { return .cancelled }
-            return .failed(failure)
         } catch {
-            return .cancelled
+            switch PhotoStageStop(error) {
+            case .failed(let failure): return .failed(failure)
+            case .cancelled: return .cancelled
+            }
         }
     }
+}
+
+/// Runs work on a photo and gives its error the type of stages.
+func stage<Value: Sendable>(
+    _ body: @Sendable () async throws -> Value
+) async throws(PhotoStageStop) -> Value {
+    do { return try await body() } catch { throw PhotoStageStop(error) }
 }
 
 /// The limits of processor time, which the work on no honest picture reaches.
@@ -50,7 +65,7 @@ let decodingTimeLimit = Duration.seconds(20)
 let filteringTimeLimit = Duration.seconds(60)
 let encodingTimeLimit = Duration.seconds(60)
 
-/// The body of a stage that works on its thread: decoding, filtering, encoding, writing.
+/// Does the work of a stage on the thread of its operation: decoding, filtering, encoding.
 ///
 /// Cancelling the operation also cancels the work in the picture library, which stops within
 /// milliseconds.
@@ -58,14 +73,11 @@ let encodingTimeLimit = Duration.seconds(60)
 /// - Parameter timeLimit: the limit of processor time, so that photos do not fail because the
 ///   machine is busy.
 func pixelWork<Output>(
-    timeLimit: Duration,
-    _ work: @escaping @Sendable (ImagingCancellation) throws(PhotoStageStop) -> Output
-) -> @Sendable () throws -> Output {
-    {
-        let cancellation = ImagingCancellation(processorTime: timeLimit)
-        Operation.current?.onCancel { cancellation.cancel() }
-        return try work(cancellation)
-    }
+    timeLimit: Duration, _ work: (ImagingCancellation) throws(PhotoStageStop) -> Output
+) throws(PhotoStageStop) -> Output {
+    let cancellation = ImagingCancellation(processorTime: timeLimit)
+    Operation.current?.onCancel { cancellation.cancel() }
+    return try work(cancellation)
 }
 
 /// Runs pixel work and attributes its errors to a stage; the failure of a filter always to
@@ -82,17 +94,6 @@ func pixelStage<Output>(
             PhotoFailure(
                 stage: error.isOfFilter ? .filter : stage, reason: error.description + error.advice,
                 isRetryable: error.isRetryable, cause: error.cause))
-    }
-}
-
-extension TypedOperation {
-    /// The output of this stage, for a dependent that runs because this stage has succeeded.
-    func requireOutput() throws(PhotoStageStop) -> Output {
-        switch outcome {
-        case .produced(let output): return output
-        case .failed(let failure): throw .failed(failure)
-        case .cancelled, .pending: throw .cancelled
-        }
     }
 }
 

@@ -5,18 +5,22 @@ public import Operations
 /// The processors and the memory that pixel work shares across all queues.
 ///
 /// ```swift
-/// let capacity = PixelCapacity(bytes: 512 << 20)
-/// let decode = DecodeOperation(after: download, fitting: size, capacity: capacity)
+/// var options = PhotoLoader.Options()
+/// options.capacity = PixelCapacity(bytes: 512 << 20)
 /// ```
 ///
 /// Each pixel stage takes one of the ``processors`` while it runs. So there are never more
 /// simultaneous stages than processors, however many queues there are and whatever else they run.
 /// More stages would not be faster, and each stage keeps a picture in memory.
 ///
-/// The ``memory`` that a picture needs is known once its header can be read. The code that adds the
-/// stages to a queue takes the memory then, with ``memory(_:)``: a ``PhotoBatch`` for all stages of
-/// a photo, as ``bytesNeeded(for:fitting:filters:format:keeping:)`` says, and a ``PhotoLoader`` for
-/// each stage.
+/// The ``memory`` that a picture needs is known once its header can be read. A ``PhotoLoader``
+/// takes the memory then: for each stage of a photo in an interface, and for all stages together of
+/// a file that a ``PhotoBatch`` writes, as ``bytesNeeded(for:fitting:filters:format:keeping:)``
+/// says.
+///
+/// Take memory before a processor, never both at once. An operation that waits for both stands in
+/// the line for processors while it waits for memory. A stage of the photo that holds that memory
+/// would wait behind this operation for ever.
 ///
 /// A picture that needs more memory than the budget takes the whole budget, so it is processed
 /// alone.

@@ -202,8 +202,12 @@ public actor PhotoViewer {
         let name = "Result of \(record.name)"
         let result = try await shared(request, in: requests, named: name) { [loader] in
             let file = try await self.original(of: row)
-            let image = try await loader.result(
-                from: file.bytes, of: record.url, by: recipe, priority: .high)
+            guard let original = file.original else { throw PhotoStageStop.cancelled }
+            let source = TypedOperation { original }
+            source.start()
+            let image = try await loader.result(from: source, by: recipe, priority: .high) {
+                try await $0.value.image
+            }
             return PhotoFile(
                 bytes: image.bytes, format: image.format,
                 madeFrom: "\(file.tag) \(recipe.fingerprint)")

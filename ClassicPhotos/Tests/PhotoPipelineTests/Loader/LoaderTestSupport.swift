@@ -8,12 +8,15 @@ let thumbnail = PixelSize(width: 32, height: 32)
 
 /// Runs a closure with a loader that may download from this machine, and with its timeline.
 func withLoader<Value: Sendable>(
-    memoryBytes: Int = 64 << 20, cache: PhotoDiskCache? = nil,
+    memoryBytes: Int = 64 << 20, cache: PhotoDiskCache? = nil, limits: SourceLimits = .init(),
+    capacity: PixelCapacity = .shared,
     _ body: (PhotoLoader, OperationTimeline) async throws -> Value
 ) async throws -> Value {
     var options = PhotoLoader.Options()
     options.memoryBytes = memoryBytes
     options.diskCache = cache
+    options.limits = limits
+    options.capacity = capacity
     let timeline = OperationTimeline()
     options.timeline = timeline
     let downloader = PhotoDownloader(limits: .patient, allowing: [.thisMachine])

@@ -101,16 +101,14 @@ struct PhotoLoaderTests {
                 #expect(await asked.arrives())
                 let downloader = loader.downloader
                 let download = try #require(downloader.downloads.operations.first)
-                let operation = DownloadOperation(url: url, with: downloader)
-                operation.queuePriority = .veryHigh
-                let queue = OperationQueue()
-                queue.addOperation(operation)
-                #expect(await comesTrue { download.queuePriority == .veryHigh })
+                let batch = PhotoLoader(downloader: downloader)
+                let operation = batch.download(url, unless: nil)
+                #expect(await comesTrue { download.queuePriority == .normal })
                 // The download goes on as long as somebody needs it.
                 photo.cancel()
                 await #expect(throws: PhotoStageStop.cancelled) { try await photo.value }
                 answer.send()
-                #expect(try await operation.value == picture)
+                #expect(try await operation.value.bytes == picture)
                 #expect(origin.requests.count == 1)
             }
         }

@@ -12,26 +12,47 @@ import Testing
 struct PixelCapacityTests {
     private static let stages: Set<String> = ["Decode", "Filter", "Encode"]
 
-    /// The photos of two pages, in queues that are wide enough for all of them.
+    /// Writes different photos into a folder and loads them at the same time, with their pixels in
+    /// a queue that is wide enough for all of them.
+    private func load(
+        _ count: Int, width: Int, height: Int, filters: [ImageFilter] = [], from folder: URL,
+        with loader: PhotoLoader
+    ) async throws {
+        loader.pixels.maxConcurrentOperationCount = count
+        let bytes = try jpeg(width: width, height: height)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<count {
+                let file = folder.appending(path: "\(number).jpg")
+                try Data(bytes).write(to: file)
+                group.addTask {
+                    let photo = try await loader.photo(for: file, filters: filters)
+                    if !filters.isEmpty { _ = try await loader.encoded(photo) }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// The photos of two loaders.
     @Test(arguments: 1...3)
     func runningStagesNeverExceedProcessors(processors: Int) async throws {
         let capacity = PixelCapacity(processors: processors)
         let timeline = OperationTimeline()
-        let file = try jpeg(width: 900, height: 700)
-        let queues = [OperationQueue(), OperationQueue()]
-        for queue in queues {
-            queue.maxConcurrentOperationCount = 24
-            timeline.record(queue)
+        try await withTemporaryFolder { folder in
+            try await withLoader(capacity: capacity) { first, _ in
+                try await withLoader(capacity: capacity) { second, _ in
+                    for loader in [first, second] { timeline.record(loader.pixels) }
+                    async let photos: Void = load(
+                        12, width: 900, height: 700, filters: [.sepia()],
+                        from: folder.appending(path: "first"), with: first)
+                    try await load(
+                        12, width: 900, height: 700, filters: [.sepia()],
+                        from: folder.appending(path: "second"), with: second)
+                    try await photos
+                }
+            }
         }
-        for number in 0..<24 {
-            let bytes = TypedOperation { file }
-            let decode = DecodeOperation(after: bytes, fitting: nil, capacity: capacity)
-            let filter = FilterOperation([.sepia()], after: decode, capacity: capacity)
-            let encode = EncodeOperation(after: filter, quality: 80, capacity: capacity)
-            let all: [Operation] = [bytes, decode, filter, encode]
-            await queues[number % 2].addOperations(all, waitUntilFinished: false)
-        }
-        for queue in queues { await queue.waitUntilAllOperationsAreFinished() }
         let picture = try PixelTimeline(timeline)
         #expect(picture.count(of: Self.stages) == 72)
         #expect(picture.maximumConcurrency(of: Self.stages) <= processors)
@@ -40,53 +61,64 @@ struct PixelCapacityTests {
 
     @Test func decodingsWaitForMemory() async throws {
         let capacity = PixelCapacity(processors: 8, bytes: 64 << 20)
-        let timeline = OperationTimeline()
-        let queue = OperationQueue()
-        queue.maxConcurrentOperationCount = 8
-        timeline.record(queue)
-        // The bitmap of 27 MB takes more than half of the memory.
-        let file = try jpeg(width: 3600, height: 2500)
-        let info = try ImageEngine.inspect(file)
-        let bytes = TypedOperation { file }
-        bytes.start()
-        for _ in 0..<6 {
-            let decode = DecodeOperation(after: bytes, fitting: nil, capacity: capacity)
-            decode.apply(capacity.memory(ImageEngine.memoryToDecode(info, fitting: nil)))
-            queue.addOperation(decode)
+        try await withTemporaryFolder { folder in
+            try await withLoader(memoryBytes: 0, capacity: capacity) { loader, timeline in
+                // The bitmap of 27 MB takes more than half of the memory.
+                try await load(6, width: 3600, height: 2500, from: folder, with: loader)
+                let picture = try PixelTimeline(timeline)
+                #expect(picture.count(of: ["Decode"]) == 6)
+                #expect(picture.maximumConcurrency(of: ["Decode"]) == 1)
+                #expect(capacity.memory.inUse == 0)
+            }
         }
-        await queue.waitUntilAllOperationsAreFinished()
-        let picture = try PixelTimeline(timeline)
-        #expect(picture.count(of: ["Decode"]) == 6)
-        #expect(picture.maximumConcurrency(of: ["Decode"]) == 1)
-        #expect(capacity.memory.inUse == 0)
     }
 
     @Test func pictureLargerThanMemoryIsProcessedAlone() async throws {
         let capacity = PixelCapacity(processors: 4, bytes: 1 << 20)
-        let taken = Mutex<[Int]>([])
-        let file = try jpeg(width: 1200, height: 900)
-        let info = try ImageEngine.inspect(file)
-        let bytes = TypedOperation { file }
-        bytes.start()
-        let queue = OperationQueue()
-        queue.maxConcurrentOperationCount = 4
-        let decodes = (0..<4).map { _ in
-            let decode = DecodeOperation(after: bytes, fitting: nil, capacity: capacity)
-            decode.apply(capacity.memory(ImageEngine.memoryToDecode(info, fitting: nil)))
-            decode.completionBlock = {
-                taken.withLock { $0.append(capacity.memory.inUse) }
-            }
-            return decode
-        }
-        await queue.addOperations(decodes, waitUntilFinished: false)
-        await queue.waitUntilAllOperationsAreFinished()
-        for decode in decodes {
-            guard case .produced = decode.outcome else {
-                Issue.record("\(decode.outcome)")
-                continue
+        try await withTemporaryFolder { folder in
+            try await withLoader(memoryBytes: 0, capacity: capacity) { loader, timeline in
+                // A photo that fails ends the test.
+                try await load(4, width: 1200, height: 900, from: folder, with: loader)
+                let picture = try PixelTimeline(timeline)
+                #expect(picture.count(of: ["Decode"]) == 4)
+                #expect(picture.maximumConcurrency(of: ["Decode"]) == 1)
+                #expect(capacity.memory.inUse == 0)
             }
         }
-        #expect(capacity.memory.inUse == 0)
+    }
+
+    /// All photos need all of the memory: those of the batch for several stages, those of the
+    /// loader for each stage.
+    @Test func loaderAndBatchShareCapacity() async throws {
+        let capacity = PixelCapacity(processors: 2, bytes: 1 << 20)
+        try await withTemporaryFolder { folder in
+            try await withLoader(memoryBytes: 0, capacity: capacity) { loader, _ in
+                let source = folder.appending(path: "in")
+                try FileManager.default.createDirectory(
+                    at: source, withIntermediateDirectories: true)
+                for number in 0..<20 {
+                    let file = source.appending(path: "\(number).jpg")
+                    try Data(jpeg(width: 1200, height: 900)).write(to: file)
+                }
+                let records = try PhotoList.read(folder: source).records
+                let output = try OutputFolder(folder.appending(path: "out").systemPath)
+                var options = PhotoBatch.Options(
+                    recipe: PhotoRecipe(filters: [.sepia()]), folder: output)
+                options.capacity = capacity
+                let batch = PhotoBatch(options: options, downloader: loader.downloader)
+                let written = Mutex(0)
+                async let failure = batch.run(records) { _, result in
+                    if case .written = result { written.withLock { $0 += 1 } }
+                }
+                for record in records {
+                    guard let url = record.url else { continue }
+                    _ = try await loader.photo(for: url, filters: [.sepia()])
+                }
+                #expect(await failure == nil)
+                #expect(written.withLock { $0 } == 20)
+                #expect(capacity.memory.inUse == 0 && capacity.processors.inUse == 0)
+            }
+        }
     }
 
     @Test func invalidPictureNeedsNoMemory() async throws {
