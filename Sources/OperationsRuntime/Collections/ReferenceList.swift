@@ -35,7 +35,8 @@ package struct ReferenceList<Object: AnyObject & Sendable>: Sendable {
         count += 1
     }
 
-    @usableFromInline
+    @inlinable
+    @inline(never)
     mutating func appendToRest(_ reference: Unmanaged<Object>) {
         rest = rest ?? []
         rest?.append(reference)
