@@ -2,6 +2,7 @@
 import CoreMetrics
 import InMemoryTracing
 import MetricsTestKit
+import OperationsRuntime
 import OperationsTestKit
 import OperationsTestSupport
 import Synchronization
