@@ -3,6 +3,7 @@ public import CoreMetrics
 public import DurableJobs
 public import Logging
 import Operations
+import OperationsRuntime
 public import Tracing
 
 extension JobQueue {

@@ -6,6 +6,7 @@ import InMemoryLogging
 import Logging
 import MetricsTestKit
 import Operations
+import OperationsRuntime
 import OperationsTestSupport
 import Testing
 import Tracing

@@ -8,6 +8,7 @@ import InMemoryTracing
 import Logging
 import MetricsTestKit
 import Operations
+import OperationsRuntime
 import Testing
 import Tracing
 

@@ -2,6 +2,7 @@
 import FoundationEssentials
 public import GRDB
 import Operations
+import OperationsRuntime
 
 extension JobQueue {
     /// The number of jobs in one transaction of a method that stores many.

@@ -1,7 +1,7 @@
 #if DurableJobs
 import FoundationEssentials
-import OperationsRuntime
-package import Operations
+package import OperationsRuntime
+import Operations
 
 /// A queue of durable jobs in a store.
 ///

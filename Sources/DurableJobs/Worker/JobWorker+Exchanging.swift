@@ -1,6 +1,7 @@
 #if DurableJobs
 import FoundationEssentials
 import Operations
+import OperationsRuntime
 
 // The loop of transactions: it commits ends, claims jobs and starts their operations.
 

@@ -1,5 +1,6 @@
 #if DurableJobs
 import Operations
+import OperationsRuntime
 
 // Steps 1 and 8 of Protocol.md: heartbeats, and what happens without them.
 

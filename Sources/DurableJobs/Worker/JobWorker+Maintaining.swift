@@ -1,6 +1,7 @@
 #if DurableJobs
 import FoundationEssentials
 import Operations
+import OperationsRuntime
 
 // The background steps of every worker: steps 6 and 7 of Protocol.md, wide dependents, deadlines,
 // the head of the order, and history.

@@ -3,6 +3,7 @@ import Dispatch
 import DurableJobs
 import FoundationEssentials
 import Operations
+import OperationsRuntime
 import OperationsTestSupport
 import Testing
 
