@@ -5,8 +5,12 @@ import OperationsRuntime
 extension ThreadContext {
     /// The operation that this thread runs. It stays alive because it is running.
     var operation: Unmanaged<Operation>? {
-        @inline(__always) get { operationState.frame.operation.map { Unmanaged.fromOpaque($0) } }
-        @inline(__always) set { operationState.frame.operation = newValue?.toOpaque() }
+        @inline(__always) get {
+            placeOfOperationState.pointee.frame.operation.map { Unmanaged.fromOpaque($0) }
+        }
+        @inline(__always) set {
+            placeOfOperationState.pointee.frame.operation = newValue?.toOpaque()
+        }
     }
 
     /// The operation that this thread runs, made now if the thread runs a block without one.
@@ -42,21 +46,35 @@ extension ThreadContext {
     /// - Parameters:
     ///   - operation: The operation; nil if `run` sets ``operation`` itself.
     ///   - queue: The queue that runs the operation; nil to keep the caller's queue.
+    @inline(__always)
     func inside(_ operation: Operation?, of queue: OperationQueue? = nil, run: () -> Void) {
-        if queue == nil, let operation, operationState.frame.operation == .some(operation.opaque) {
-            return run()
-        }
+        if queue == nil, let operation, isRunning(operation) { return run() }
+        let before = enter(operation, of: queue)
+        run()
+        leave(to: before)
+    }
+
+    private func isRunning(_ operation: Operation) -> Bool {
+        operationState.frame.operation == .some(operation.opaque)
+    }
+
+    /// Enters a part of an operation. Returns the frame that the thread leaves for it.
+    private func enter(
+        _ operation: Operation?, of queue: OperationQueue?
+    ) -> OperationThreadState.Frame {
         if operationState.blockClaim != nil { materialize() }
         let before = operationState.frame
-        let isNested = before.operation != nil
-        if isNested { operationState.outer.append(before) }
+        if before.operation != nil { operationState.outer.append(before) }
         operationState.frame = OperationThreadState.Frame(
             operation: operation?.opaque,
             queue: queue.map { Unmanaged.passUnretained($0).toOpaque() } ?? before.queue,
             task: Self.currentTask)
-        run()
+        return before
+    }
+
+    private func leave(to before: OperationThreadState.Frame) {
         operationState.frame = before
-        if isNested { operationState.outer.removeLast() }
+        if before.operation != nil { operationState.outer.removeLast() }
     }
 
     /// The operation that this thread runs inside the current task. It was started there by hand,
