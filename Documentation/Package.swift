@@ -25,17 +25,21 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"),
     ],
     targets: [
-        .target(name: "Operations", swiftSettings: settings),
+        .target(name: "OperationsRuntime", swiftSettings: settings),
+        .target(
+            name: "Operations", dependencies: ["OperationsRuntime"], swiftSettings: settings),
         .target(
             name: "OperationsFoundation", dependencies: ["Operations"], swiftSettings: settings),
         .target(
-            name: "OperationsTestKit", dependencies: ["Operations"], swiftSettings: settings),
+            name: "OperationsTestKit", dependencies: ["Operations", "OperationsRuntime"],
+            swiftSettings: settings),
         .target(
-            name: "OperationsInsight", dependencies: ["Operations"], swiftSettings: settings),
+            name: "OperationsInsight", dependencies: ["Operations", "OperationsRuntime"],
+            swiftSettings: settings),
         .target(
             name: "OperationsTelemetry",
             dependencies: [
-                "Operations", "OperationsInsight",
+                "Operations", "OperationsInsight", "OperationsRuntime",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -43,17 +47,20 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "DurableJobs",
-            dependencies: ["Operations", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Operations", "OperationsRuntime", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: settings),
         .systemLibrary(
             name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
-            name: "DurableJobsPostgres", dependencies: ["DurableJobs", "Operations", "CLibPQ"],
+            name: "DurableJobsPostgres",
+            dependencies: ["DurableJobs", "Operations", "OperationsRuntime", "CLibPQ"],
             swiftSettings: settings),
         .target(
             name: "DurableJobsTelemetry",
             dependencies: [
-                "DurableJobs", "Operations",
+                "DurableJobs", "Operations", "OperationsRuntime",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
