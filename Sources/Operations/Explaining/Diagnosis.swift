@@ -35,51 +35,45 @@ struct Diagnosis {
         var waitsInBody: [String] = []
         var isBehindAnother = false
         for blocker in blockers {
-            var names: [String] = []
+            var others = blocker.operations
             switch blocker.kind {
             case .wait(let target):
                 waitsInBody += target.labels
-                next += blocker.operations
+                next += others
                 continue
-            // The queues of a request are looked at only when the operation waits there.
-            case .permits(let need) where need.isShort: break
+            // A budget counts while the operation waits in its line. Its holders are not followed.
+            case .permits(let need) where need.isShort: others = []
             case .permits, .permitLine: continue
             // Only the oldest operation is given.
-            case .barrier:
-                next += blocker.operations.prefix(1)
-                names = blocker.operations.prefix(1).map(\.label)
-            case .strictOrder:
-                isBehindAnother = true
-                next += blocker.operations
-                names = blocker.operations.map(\.label)
+            case .barrier: others = Array(others.prefix(1))
+            case .strictOrder: isBehindAnother = true
             // The reason that keeps the other one from starting is given with that one.
             case .slots where isBehindAnother: continue
-            case .slots:
-                next += blocker.operations
-                names = Self.names(of: blocker.operations)
-            case .dependencies:
-                next += blocker.operations
-                names = Self.names(of: blocker.operations, operation.conditions)
-            case .group:
-                next += blocker.operations
-                names = blocker.operations.map(\.label)
             // While the operation changes its state, its `isReady` may be true.
             case .readiness where operation.isReady: continue
-            case .hold, .notStarted, .readiness, .suspension, .zeroWidth: break
+            case .dependencies, .group, .slots, .hold, .notStarted, .readiness, .suspension,
+                .zeroWidth:
+                break
             }
-            reasons.append(blocker.reason(names))
+            next += others
+            reasons.append(blocker.reason(Self.names(of: others, in: blocker, operation)))
         }
         if !waitsInBody.isEmpty { reasons.append(.waitingInBody(for: waitsInBody)) }
     }
 
-    /// The names of some operations. Only those that a message shows get their state.
+    /// Returns the names of some operations of a blocker. Dependencies and holders of slots get
+    /// their state, if a message shows them.
     private static func names(
-        of operations: [Operation], _ conditions: [ObjectIdentifier: DependencyCondition] = [:]
+        of others: [Operation], in blocker: Blocker, _ operation: Operation
     ) -> [String] {
-        operations.enumerated().map { index, operation in
-            index < 5
-                ? operation.labelWithState(conditions[ObjectIdentifier(operation)])
-                : operation.label
+        let conditions: [ObjectIdentifier: DependencyCondition]
+        switch blocker.kind {
+        case .dependencies: conditions = operation.conditions
+        case .slots: conditions = [:]
+        default: return others.map(\.label)
+        }
+        return others.enumerated().map { index, other in
+            index < 5 ? other.labelWithState(conditions[ObjectIdentifier(other)]) : other.label
         }
     }
 

@@ -43,7 +43,9 @@ extension BlockedWait {
     private static func sentence(about circle: [DeadlockSearch.Step]) -> String {
         let (first, last) = (circle[0], circle[circle.count - 1])
         let waiter = first.operation
-        if circle.count == 1, first.next === waiter { return sentence(aboutSelfWait: first) }
+        if circle.count == 1, first.next === waiter, case .wait(let target) = first.blocker.kind {
+            return sentence(about: waiter, waitingForItselfBy: target)
+        }
         var parts = circle.map(\.clause)
         var remedies: [String] = []
         if let queue = first.capacityQueue { remedies.append(remedy(forCapacityIn: queue)) }
@@ -75,9 +77,9 @@ extension BlockedWait {
             + remedies.joined(separator: ", or ")
     }
 
-    private static func sentence(aboutSelfWait step: DeadlockSearch.Step) -> String {
-        let waiter = step.operation
-        guard case .wait(let target) = step.blocker.kind else { return "" }
+    private static func sentence(
+        about waiter: Operation, waitingForItselfBy target: Target
+    ) -> String {
         switch target {
         case .operation, .operations:
             return "\(waiter) waits for itself and would never finish: remove this wait"
@@ -86,8 +88,8 @@ extension BlockedWait {
                 + "and would never finish: remove this wait"
         case .capacity(let queue, let limit):
             return "\(waiter) waits for fewer than \(limit) operations in its own \(queue.label), "
-                + "where no fewer than that wait for this, itself included, and would never finish: "
-                + "\(remedy(forCapacityIn: queue)), or remove this wait"
+                + "where no fewer than that wait for this, itself included, and would never finish"
+                + ": \(remedy(forCapacityIn: queue)), or remove this wait"
         }
     }
 

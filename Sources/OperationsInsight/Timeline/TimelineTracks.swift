@@ -145,7 +145,8 @@ struct TimelineTracks {
     /// - Complexity: O(n log n).
     private static func lanes(_ slices: [Slice]) -> [[Slice]] {
         var lanes: [[Slice]] = []
-        // The lanes by the time at which they become free, and those that are free.
+        // `busy` orders the lanes by the time at which each becomes free. `free` holds the lanes
+        // that no slice occupies.
         var (busy, free) = (Heap<UInt64, Int>(), Heap<Int, Int>())
         for slice in slices.sorted(by: { ($0.from, $0.to) < ($1.from, $1.to) }) {
             while let lane = busy.removeFirst(upTo: slice.from) { free.insert(lane, at: lane) }

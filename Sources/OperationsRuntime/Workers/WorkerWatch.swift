@@ -9,7 +9,7 @@ struct WorkerWatch {
         /// Whether the thread sleeps; nil if the system does not provide that. Called only when the
         /// answer matters, because the answer costs several system calls.
         var isSleeping: @Sendable () -> Bool?
-        /// See `Worker.positionInBatch`.
+        /// See `WorkerRunner.position`.
         var position: Int?
     }
 
