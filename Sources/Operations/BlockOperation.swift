@@ -97,7 +97,7 @@ private final class SharedWork: Sendable {
 
     func run() {
         for _ in 1..<blocks.count {
-            WorkerPool.shared.submit(.block({ self.help() }, operation.urgency))
+            WorkerPool.submit(.block({ self.help() }, operation.urgency))
         }
         takeBlocks()
         done.waitOnWorker()

@@ -47,7 +47,7 @@ package final class BodyExecutor: DrivenBody {
         if let home {
             home.driver.enqueue(job, of: self, isFirst: !home.isBegun)
         } else {
-            WorkerPool.shared.submit(.block { [self] in run(job) })
+            WorkerPool.submit(.block { [self] in run(job) })
         }
     }
 

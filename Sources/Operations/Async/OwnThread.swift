@@ -30,7 +30,7 @@ final class OwnThread: RequestedThread {
     static func run(niceness: Int32, _ body: @escaping @Sendable () -> Void) {
         guard let worker = ThreadContext.current.activeWorker else { return body() }
         let thread = OwnThread(niceness: niceness, worker: worker, body)
-        WorkerPool.shared.start(thread)
+        WorkerPool.start(thread)
         thread.isOver.wait()
         guard let refused = thread.body.withLock({ $0.take() }) else { return }
         thread.task?.run(nil)

@@ -173,7 +173,7 @@ extension Operation {
         }
         pruneDependencies(&pruned)
         lifecycle.unlock()
-        if isKept { WorkerPool.shared.watchBatches() }
+        if isKept { WorkerPool.watchBatches() }
         // User code that is notified below may wait for the operation that would follow.
         if let first = next, others.isEmpty, deferred == nil, continues(first) {
             ThreadContext.release(pruned)
@@ -223,7 +223,7 @@ extension OperationQueue {
             return state.has(.fastPath)
                 && operation.ownQueue().toOpaque() == Unmanaged.passUnretained(self).toOpaque()
         }
-        if isOurs, claim.continues(with: operation) { WorkerPool.shared.watchBatches() }
+        if isOurs, claim.continues(with: operation) { WorkerPool.watchBatches() }
         return isOurs
     }
 }

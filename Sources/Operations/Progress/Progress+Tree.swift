@@ -103,7 +103,7 @@ extension Progress {
     /// Handlers are not called directly, because a thread that cancels may hold a lock that a
     /// handler takes.
     private func callHandlers() {
-        WorkerPool.shared.submit(
+        WorkerPool.submit(
             .block { [self] in
                 while let handler = state.withLock({ $0.nextCall() }) { handler() }
             })

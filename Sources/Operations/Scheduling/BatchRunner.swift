@@ -27,7 +27,7 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
         var start = monotonicNanoseconds()
         while case .claim = work {
             claim.start.store(start, ordering: .relaxed)
-            if claim.progress != nil { WorkerPool.shared.watchBatches() }
+            if claim.progress != nil { WorkerPool.watchBatches() }
             queue.run(claim, context: context)
             let end = monotonicNanoseconds()
             if let departure = queue.retire(claim, nanoseconds: end - start) {
@@ -40,7 +40,7 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
     }
 
     /// Does what the end of a claim leaves to do, most of which is user code, before the worker
-    /// claims more: wakes waiters, calls completion blocks, releases what the claim has run.
+    /// claims more: releases what the claim has run, wakes waiters, calls completion blocks.
     ///
     /// The worker holds no slot and is inside no operation. The queue was not offered to another
     /// worker for the slot that the worker has returned, because the worker usually comes back for
@@ -52,9 +52,9 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
     private func conclude(
         _ departure: QueueState.Departure, of queue: OperationQueue, at end: UInt64
     ) -> UInt64 {
-        guard departure.leavesReady || !departure.declined.isEmpty || !epilogue.isEmpty else {
-            queue.complete(departure)
+        guard departure.leavesReady || departure.hasFollowers || !epilogue.isEmpty else {
             claim.release()
+            queue.complete(departure)
             return end
         }
         concludeWatched(departure, of: queue)
@@ -64,12 +64,16 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
     @inline(never)
     private func concludeWatched(_ departure: QueueState.Departure, of queue: OperationQueue) {
         epilogue.during {
-            WorkerPool.shared.watchBatches()
+            WorkerPool.watchBatches()
+            // What wakes the waiters is a step. If a release is held up, another worker performs
+            // it. If nothing is, the waiters find the memory released, and do not compete with this
+            // thread for the allocator.
+            if !departure.waiters.isEmpty { epilogue.prepend(departure.wakeWaiters) }
+            claim.release()
             queue.complete(departure)
             // The completion blocks of a scope's operations run outside the scope's tasks, at the
             // end of the worker's work item.
             if queue.tasks == nil { epilogue.perform() }
-            claim.release()
         }
     }
 
@@ -89,7 +93,7 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
         let reference = lock.withLock { queue.map { Unmanaged.passRetained($0) } }
         guard let reference else { return }
         reference._withUnsafeGuaranteedRef { $0.reclaimRest(of: claim) }
-        WorkerPool.shared.submit(.block { reference.release() })
+        WorkerPool.submit(.block { reference.release() })
     }
 
     var position: Int? {

@@ -258,7 +258,7 @@ extension OperationQueue {
     ) -> QueueState.Work {
         eventOffering({
             $0.executorRequestedWork(
-                claim, for: executor, offered: urgency, cores: WorkerPool.shared.cores)
+                claim, for: executor, offered: urgency, cores: WorkerPool.cores)
         })
     }
 
@@ -277,8 +277,9 @@ extension OperationQueue {
                 $0.retire(claim, nanoseconds: monotonicNanoseconds() - start)
             }
         }
-        if let departure { complete(departure) }
+        departure?.wakeWaiters()
         claim.release()
+        if let departure { complete(departure) }
         ThreadContext.performEpilogue()
     }
 
@@ -336,10 +337,9 @@ extension OperationQueue {
     /// - Parameter urgency: the urgency of the reference with which the worker came.
     @inline(__always)
     func claimNext(_ claim: Claim, offered urgency: Urgency) -> QueueState.Work {
-        let pool = WorkerPool.shared
-        let pending = pool.pendingCount
+        let (cores, pending) = (WorkerPool.cores, WorkerPool.pendingCount)
         return eventOffering {
-            $0.claimNext(claim, offered: urgency, cores: pool.cores, pending: pending)
+            $0.claimNext(claim, offered: urgency, cores: cores, pending: pending)
         }
     }
 
@@ -349,7 +349,7 @@ extension OperationQueue {
         if ended.isEmpty { return }
         // A worker releases the entries. The caller may be the monitor thread, which runs no
         // `deinit` of a user.
-        WorkerPool.shared.submit(.block({ for entry in ended { entry.release() } }, .epilogue))
+        WorkerPool.submit(.block({ for entry in ended { entry.release() } }, .epilogue))
     }
 
     func detachLastIfObserved(from claim: Claim) -> Unmanaged<Operation>? {
@@ -372,13 +372,15 @@ extension OperationQueue {
     func leave(_ operation: Operation, releasesSlot: Bool) {
         let departure = eventOffering({ $0.leave(operation, releasesSlot: releasesSlot) })
         Unmanaged.passUnretained(operation).release()
+        departure.wakeWaiters()
         complete(departure)
     }
 
+    /// Does what is left after the waiters of a departure were woken.
     func complete(_ departure: QueueState.Departure) {
-        for waiter in departure.waiters { waiter.wake() }
         if !departure.declined.isEmpty { reevaluateReadiness(of: departure.declined) }
         if departure.isEmpty { Unmanaged.passUnretained(self).release() }
+        departure.unused?.deallocate()
     }
 
     // MARK: Whole queue

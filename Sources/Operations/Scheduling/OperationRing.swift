@@ -18,46 +18,76 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
     private(set) var head = 0
     private(set) var tail = 0
     private(set) var count = 0
-    private(set) var capacity: Int
-    private var slots: UnsafeMutablePointer<Element>
-    /// One bit for each slot, set if the slot is in use and its place is before `markedTail`.
-    private var marks: UnsafeMutablePointer<UInt64>
+    private var memory: Memory
     /// The places from here on were all added one after the other, and all are in use. Their marks
     /// are set together, when somebody looks.
     private var markedTail = 0
-    private var lanes: UnsafeMutablePointer<BitTree>
     /// The run of places that became ready last. They are in their lane, but its bits are set
     /// together, when somebody looks.
     private var freshHead = 0
     private var freshTail = 0
     private var freshLane = 0
 
-    /// Makes a ring without capacity, which allocates nothing.
-    init() {
-        capacity = 0
-        slots = UnsafeMutablePointer(bitPattern: MemoryLayout<Element>.alignment).unsafelyUnwrapped
-        marks = UnsafeMutablePointer(bitPattern: MemoryLayout<UInt64>.alignment).unsafelyUnwrapped
-        lanes = lanesWithoutMembers
-    }
+    /// What a ring allocates.
+    ///
+    /// Unchecked: one owner at a time uses the memory.
+    struct Memory: @unchecked Sendable {
+        let capacity: Int
+        fileprivate let slots: UnsafeMutablePointer<Element>
+        /// One bit for each slot, set if the slot is in use and its place is before `markedTail`.
+        fileprivate let marks: UnsafeMutablePointer<UInt64>
+        fileprivate let lanes: UnsafeMutablePointer<BitTree>
 
-    /// - Parameter capacity: a power of two, at least 64.
-    private init(capacity: Int) {
-        self.capacity = capacity
-        slots = .allocate(capacity: capacity)
-        marks = .allocate(capacity: capacity >> 6)
-        marks.initialize(repeating: 0, count: capacity >> 6)
-        lanes = .allocate(capacity: laneCount)
-        for lane in 0..<laneCount {
-            (lanes + lane).initialize(to: BitTree(capacity: capacity))
+        /// Makes memory without capacity, which allocates nothing.
+        fileprivate init() {
+            capacity = 0
+            slots =
+                UnsafeMutablePointer(bitPattern: MemoryLayout<Element>.alignment)
+                .unsafelyUnwrapped
+            marks =
+                UnsafeMutablePointer(bitPattern: MemoryLayout<UInt64>.alignment)
+                .unsafelyUnwrapped
+            lanes = lanesWithoutMembers
+        }
+
+        /// - Parameter capacity: a power of two, at least 64.
+        fileprivate init(capacity: Int) {
+            self.capacity = capacity
+            slots = .allocate(capacity: capacity)
+            marks = .allocate(capacity: capacity >> 6)
+            marks.initialize(repeating: 0, count: capacity >> 6)
+            lanes = .allocate(capacity: laneCount)
+            for lane in 0..<laneCount {
+                (lanes + lane).initialize(to: BitTree(capacity: capacity))
+            }
+        }
+
+        func deallocate() {
+            if capacity == 0 { return }
+            slots.deallocate()
+            marks.deallocate()
+            for lane in 0..<laneCount { lanes[lane].deallocate() }
+            lanes.deallocate()
         }
     }
 
-    deinit {
-        if capacity == 0 { return }
-        slots.deallocate()
-        marks.deallocate()
-        for lane in 0..<laneCount { lanes[lane].deallocate() }
-        lanes.deallocate()
+    init() { memory = Memory() }
+
+    private init(capacity: Int) { memory = Memory(capacity: capacity) }
+
+    deinit { memory.deallocate() }
+
+    var capacity: Int {
+        @inline(__always) get { memory.capacity }
+    }
+    private var slots: UnsafeMutablePointer<Element> {
+        @inline(__always) get { memory.slots }
+    }
+    private var marks: UnsafeMutablePointer<UInt64> {
+        @inline(__always) get { memory.marks }
+    }
+    private var lanes: UnsafeMutablePointer<BitTree> {
+        @inline(__always) get { memory.lanes }
     }
 
     @inline(__always)
@@ -292,13 +322,16 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
         self = replacement
     }
 
-    /// Gives back the memory of a ring that has become empty, if it is much.
-    mutating func shrink() {
-        guard capacity > mostKeptCapacity else { return }
+    /// Returns the memory of a ring that has become empty, if it is much. The caller deallocates
+    /// it.
+    mutating func shrink() -> Memory? {
+        guard capacity > mostKeptCapacity else { return nil }
         assert(count == 0)
-        var replacement = Ring(capacity: 64)
-        (replacement.head, replacement.tail, replacement.markedTail) = (tail, tail, tail)
-        self = replacement
+        defer {
+            (head, markedTail, freshHead, freshTail) = (tail, tail, tail, tail)
+            memory = Memory(capacity: 64)
+        }
+        return memory
     }
 }
 

@@ -42,7 +42,7 @@ extension Operation {
             // On a worker of a lower class the block would run with the quality of the operation.
             worker.append(completionBlock)
         } else {
-            WorkerPool.shared.submit(.block(completionBlock, .epilogue))
+            WorkerPool.submit(.block(completionBlock, .epilogue))
         }
     }
 }

@@ -45,7 +45,7 @@ struct QueueOffer {
     func accept() {
         let queue = queue.takeRetainedValue()
         switch executor {
-        case .workers: WorkerPool.shared.submit(.queue(queue, urgency))
+        case .workers: WorkerPool.submit(.queue(queue, urgency))
         case .mainThread: MainThread.perform { queue.runNext(on: executor) }
         case .driver: queue.driver?.offer(queue)
         case .dispatch(let underlying): underlying.async { queue.runNext(on: executor) }

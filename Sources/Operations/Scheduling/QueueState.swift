@@ -317,6 +317,14 @@ struct QueueState: ~Copyable {
         var declined: [Reference] = []
         /// Whether operations are ready.
         var leavesReady = false
+        /// The memory of a ring that was large. It is deallocated without the lock, because the
+        /// allocator may then put together all the small blocks that it keeps.
+        var unused: Ring<Entry>.Memory?
+
+        /// Whether something waits for what is done after the operations have left.
+        var hasFollowers: Bool { !waiters.isEmpty || !declined.isEmpty }
+
+        func wakeWaiters() { for waiter in waiters { waiter.wake() } }
     }
 
     /// Returns what must be done after `count` operations have left. A claim whose operations were
@@ -327,7 +335,7 @@ struct QueueState: ~Copyable {
         departure.leavesReady = readyCount > 0
         if isEmpty, count > 0 {
             departure.isEmpty = true
-            ring.shrink()
+            departure.unused = ring.shrink()
             idleCount += 1
             departure.waiters = waiters.takeAll()
         }

@@ -84,7 +84,7 @@ private final class ConcurrentMap<Output: Sendable>: Sendable {
         if let width, width < 1 {
             misuse("\(name) cannot work on \(width) elements at a time: its width is 1 or more")
         }
-        let width = width ?? WorkerPool.shared.cores
+        let width = width ?? WorkerPool.cores
         tasks = TaskLocalExecutor()
         let queue = OperationQueue(tasks: tasks)
         queue.name = name

@@ -58,7 +58,7 @@ final class TaskLocalExecutor: QueueTasks {
     /// Submits the references that waited for a task.
     private func add(_ task: PreparedTask) {
         let (isKept, held) = state.withLock { state -> (Bool, [WorkItem]) in
-            guard !state.isClosed, state.free.count < WorkerPool.shared.cores else {
+            guard !state.isClosed, state.free.count < WorkerPool.cores else {
                 return (false, [])
             }
             state.free.append(task)
@@ -66,7 +66,7 @@ final class TaskLocalExecutor: QueueTasks {
             return (true, state.held)
         }
         if !isKept { task.run(nil) }
-        for item in held { WorkerPool.shared.submit(item) }
+        for item in held { WorkerPool.submit(item) }
     }
 
     /// Ends the free tasks: no task is left to inherit from. Operations that other operations have
@@ -78,6 +78,6 @@ final class TaskLocalExecutor: QueueTasks {
             return (state.free, state.held)
         }
         for task in free { task.run(nil) }
-        for item in held { WorkerPool.shared.submit(item) }
+        for item in held { WorkerPool.submit(item) }
     }
 }

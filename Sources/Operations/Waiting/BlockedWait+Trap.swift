@@ -191,7 +191,7 @@ extension Latch {
         }
         defer { wait.end() }
         wait.check()
-        WorkerPool.shared.blocking {
+        WorkerPool.blocking {
             var wait = wait
             var pause: UInt64 = 20_000_000
             while !self.wait(nanoseconds: pause) {

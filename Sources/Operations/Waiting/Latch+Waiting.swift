@@ -7,7 +7,7 @@ extension Latch {
     package func waitOnWorker() {
         if wait(nanoseconds: 0) { return }
         DrivenThread.refuseToBlock()
-        WorkerPool.shared.blocking { wait() }
+        WorkerPool.blocking { wait() }
     }
 
     /// Waits like ``waitOnWorker()``, for a limited time. Returns false if the time limit passed
@@ -16,7 +16,7 @@ extension Latch {
         var isInTime = wait(nanoseconds: 0)
         if isInTime { return true }
         let end = continuousNanoseconds().addingSaturated(limit.wholeNanoseconds)
-        WorkerPool.shared.blocking {
+        WorkerPool.blocking {
             while !isInTime {
                 let now = continuousNanoseconds()
                 guard now < end else { return }
@@ -57,7 +57,7 @@ package enum DrivenThread {
 extension WorkerPool {
     /// Runs a function that blocks. If the caller is a worker, the pool compensates for that worker
     /// meanwhile. Observers are notified of the wait.
-    func blocking(_ wait: () -> Void) {
+    static func blocking(_ wait: () -> Void) {
         guard let context = ThreadContext.existing else { return wait() }
         // The wait is recorded when it is over, and when the thread is a worker's again.
         context.recordWait { compensating(wait) }

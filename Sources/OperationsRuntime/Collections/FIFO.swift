@@ -20,6 +20,14 @@ package struct FIFO<Element> {
         storage.append(element)
     }
 
+    /// Takes O(1) if the element takes the place of one that was removed, otherwise O(n).
+    @inlinable
+    package mutating func prepend(_ element: Element) {
+        if head == 0 { return storage.insert(element, at: 0) }
+        head -= 1
+        storage[head] = element
+    }
+
     @inlinable
     package mutating func popFirst() -> Element? {
         guard head < storage.count else { return nil }

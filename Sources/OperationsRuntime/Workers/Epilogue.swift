@@ -24,8 +24,17 @@ package final class Epilogue: @unchecked Sendable {
     /// Adds a step. Called by the thread that the epilogue belongs to, or on its behalf while it
     /// waits.
     package func append(_ step: @escaping @Sendable () -> Void) {
+        add { $0.append(.block(step, .epilogue)) }
+    }
+
+    /// Adds a step before all others. Called by the thread that the epilogue belongs to.
+    package func prepend(_ step: @escaping @Sendable () -> Void) {
+        add { $0.prepend(.block(step, .epilogue)) }
+    }
+
+    private func add(_ insert: (inout FIFO<WorkItem>) -> Void) {
         lock.withLock {
-            steps.append(.block(step, .epilogue))
+            insert(&steps)
             serial += 1
             hasSteps.store(true, ordering: .relaxed)
         }
@@ -69,7 +78,7 @@ package final class Epilogue: @unchecked Sendable {
 
     /// Submits the steps that have not begun to the pool.
     func passOn() {
-        while let step = lock.withLock({ steps.popFirst() }) { WorkerPool.shared.submit(step) }
+        while let step = lock.withLock({ steps.popFirst() }) { WorkerPool.submit(step) }
     }
 
     /// The thread's progress; nil if nothing waits for it.

@@ -43,17 +43,17 @@ package final class PoolExecutor: TaskExecutor {
     package func enqueue(_ job: consuming ExecutorJob) { enqueue(UnownedJob(job)) }
 
     package func enqueue(_ job: UnownedJob) {
-        if rule == .ofTimer { return WorkerPool.shared.submit(.job(job, self, .timer)) }
+        if rule == .ofTimer { return WorkerPool.submit(.job(job, self, .timer)) }
         if let context = ThreadContext.existing, context.keepsJob {
             context.keepsJob = false
             context.job = job
             return
         }
         guard QualityOfServiceUse.isOn else {
-            return WorkerPool.shared.submit(.job(job, self, .usual))
+            return WorkerPool.submit(.job(job, self, .usual))
         }
         let urgency = Urgency(job.priority)
-        guard rule == .ofBody else { return WorkerPool.shared.submit(.job(job, self, urgency)) }
+        guard rule == .ofBody else { return WorkerPool.submit(.job(job, self, urgency)) }
         // The runtime does not retain the executor for this call. As soon as the job is among those
         // that wait, a worker with an older work item may run it, and with it end the task, which
         // releases the executor. So the reference of the work item is taken first.
@@ -63,7 +63,7 @@ package final class PoolExecutor: TaskExecutor {
             waiting.jobs.append(job)
             return max(urgency, waiting.urgency)
         }
-        WorkerPool.shared.submit(.nextJob(reference.takeRetainedValue(), highest))
+        WorkerPool.submit(.nextJob(reference.takeRetainedValue(), highest))
     }
 
     // MARK: The body
@@ -82,7 +82,7 @@ package final class PoolExecutor: TaskExecutor {
     /// Submits `count` waiting jobs to the pool once more, with a higher urgency. A worker that
     /// arrives later with one of the older references finds one job fewer.
     package func offerAgain(_ count: Int, _ urgency: Urgency) {
-        for _ in 0..<count { WorkerPool.shared.submit(.nextJob(self, urgency)) }
+        for _ in 0..<count { WorkerPool.submit(.nextJob(self, urgency)) }
     }
 
     /// Takes the next job that waits for a worker; returns nil if other workers have taken all

@@ -85,7 +85,7 @@ extension ThreadContext {
 
     @usableFromInline
     static func submit(_ block: @escaping @Sendable () -> Void) {
-        WorkerPool.shared.submit(.block(block))
+        WorkerPool.submit(.block(block))
     }
 
     /// Whether less than half of the thread's stack is left.

@@ -45,7 +45,7 @@ package struct TimeSource: Sendable {
         let clock = ContinuousClock()
         let start = clock.now
         return TimeSource(now: { start.duration(to: clock.now) }) { duration, _, action in
-            WorkerPool.shared.schedule(after: duration, action)
+            WorkerPool.schedule(after: duration, action)
         }
     }()
 

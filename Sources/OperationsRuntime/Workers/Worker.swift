@@ -40,7 +40,7 @@ package final class Worker: @unchecked Sendable {
     /// Adds a step to the epilogue. Called on the thread that acts as this worker.
     package func append(_ step: @escaping @Sendable () -> Void) {
         epilogue.append(step)
-        WorkerPool.shared.watchBatches()
+        WorkerPool.watchBatches()
     }
 
     /// Returns what the worker keeps for the queues that it runs, which is made when the worker

@@ -7,7 +7,9 @@ import Synchronization
 ///
 /// Unchecked: `state`, `workers` and `ownThreads` are guarded by `lock`.
 package final class WorkerPool: @unchecked Sendable {
-    package static let shared = WorkerPool(maximumThreads: 512)
+    /// The functions for other modules are static, because each use of this reference outside of the
+    /// module would count it, in memory that all processors would write then.
+    static let shared = WorkerPool(maximumThreads: 512)
 
     private static let idleSeconds = 5
     private static let watchNanoseconds: UInt64 = 5_000_000
@@ -33,7 +35,7 @@ package final class WorkerPool: @unchecked Sendable {
     /// The number of processors that this process may use.
     private let processors: Atomic<Int>
 
-    package var cores: Int { processors.load(ordering: .relaxed) }
+    package static var cores: Int { shared.processors.load(ordering: .relaxed) }
 
     private init(maximumThreads: Int) {
         var processorCount = ProcessorCount()
@@ -64,33 +66,33 @@ package final class WorkerPool: @unchecked Sendable {
     }
 
     /// The number of items that wait for a worker; `Int.max` when a worker should stop.
-    package var pendingCount: Int { pending.load(ordering: .relaxed) }
+    package static var pendingCount: Int { shared.pending.load(ordering: .relaxed) }
 
-    package func submit(_ item: WorkItem) {
-        perform(event { $0.submitted(item) })
+    package static func submit(_ item: WorkItem) {
+        shared.perform(shared.event { $0.submitted(item) })
     }
 
     /// Runs a function that blocks. If the caller is a worker, the pool compensates for that worker
     /// meanwhile.
-    package func compensating(_ wait: () -> Void) {
+    package static func compensating(_ wait: () -> Void) {
         guard let context = ThreadContext.existing, let worker = context.activeWorker else {
             return wait()
         }
         worker.reclaimRest()
-        perform(event { $0.workerWillBlock(worker.id) })
+        shared.perform(shared.event { $0.workerWillBlock(worker.id) })
         context.worker = nil
         wait()
         context.worker = worker
-        perform(event { $0.workerDidUnblock(worker.id) })
+        shared.perform(shared.event { $0.workerDidUnblock(worker.id) })
     }
 
     /// Calls an action on a worker after `duration`, or at once if `duration` is not positive.
     ///
     /// - Complexity: O(log n) for n timers, and as much to cancel the action.
-    func schedule(
+    static func schedule(
         after duration: Duration, _ action: @escaping @Sendable () -> Void
     ) -> PoolTimer {
-        let timer = PoolTimer(action, of: timekeeper)
+        let timer = PoolTimer(action, of: shared.timekeeper)
         guard duration > .zero else {
             submit(.timer(timer))
             return timer
@@ -98,7 +100,7 @@ package final class WorkerPool: @unchecked Sendable {
         let now = continuousNanoseconds()
         // Rounded up, so that the action, if it reads the clock, finds that the time has come.
         let moment = now.addingSaturated(duration.wholeNanoseconds).addingSaturated(1)
-        if timekeeper.add(timer, at: moment, now: now) { monitor.open() }
+        if shared.timekeeper.add(timer, at: moment, now: now) { shared.monitor.open() }
         return timer
     }
 
@@ -110,9 +112,9 @@ package final class WorkerPool: @unchecked Sendable {
     // MARK: Workers
 
     /// Has the monitor thread make a thread for an operation.
-    package func start(_ thread: any RequestedThread) {
-        lock.withLock { ownThreads.append(thread) }
-        monitor.open()
+    package static func start(_ thread: any RequestedThread) {
+        shared.lock.withLock { shared.ownThreads.append(thread) }
+        shared.monitor.open()
     }
 
     private func work(in workerClass: Urgency) {
@@ -211,14 +213,14 @@ package final class WorkerPool: @unchecked Sendable {
 
     /// Asks the monitor thread to ensure that no operation of a batch waits for long behind another
     /// operation.
-    package func watchBatches() {
+    package static func watchBatches() {
         // No request is lost: the caller has published its batch before this fence, and the monitor
         // thread clears the flag before it looks. So either the monitor thread sees the batch or
         // the caller sees the cleared flag.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
-        guard !watchesBatches.load(ordering: .acquiring) else { return }
-        watchesBatches.store(true, ordering: .releasing)
-        perform(event { $0.batchStarted() })
+        guard !shared.watchesBatches.load(ordering: .acquiring) else { return }
+        shared.watchesBatches.store(true, ordering: .releasing)
+        shared.perform(shared.event { $0.batchStarted() })
     }
 
     /// Starts threads on request, submits timers that are due, and looks for workers that block
@@ -258,7 +260,7 @@ package final class WorkerPool: @unchecked Sendable {
             }
             let due = timekeeper.takeDue(at: now)
             if !due.isEmpty {
-                for timer in due { submit(.timer(timer)) }
+                for timer in due { Self.submit(.timer(timer)) }
                 continue
             }
             let next = [nextCheck, timekeeper.nextVisit(after: now)].compactMap { $0 }.min()
@@ -282,7 +284,7 @@ package final class WorkerPool: @unchecked Sendable {
         watchesBatches.store(false, ordering: .releasing)
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         let workers = lock.withLock { state.active.compactMap { self.workers[$0.number] } }
-        let seen = watch.update(with: workers.map(\.sample), now: now, cores: cores)
+        let seen = watch.update(with: workers.map(\.sample), now: now, cores: Self.cores)
         for worker in workers where seen.stuck.contains(worker.id) {
             worker.reclaimRestForMonitor()
         }
@@ -290,7 +292,7 @@ package final class WorkerPool: @unchecked Sendable {
             event { state in
                 state.monitorSawBatches(
                     seen.hasBatches || self.watchesBatches.load(ordering: .acquiring))
-                return state.monitorCounted(asleep: seen.asleep, cores: self.cores)
+                return state.monitorCounted(asleep: seen.asleep, cores: Self.cores)
             })
     }
 

@@ -136,7 +136,7 @@ struct PoolTimerTests {
         let called = Signal()
         let count = Tally()
         let isOnWorker = Locked(false)
-        let timer = WorkerPool.shared.schedule(after: .milliseconds(1)) {
+        let timer = WorkerPool.schedule(after: .milliseconds(1)) {
             isOnWorker.withLock { $0 = ThreadContext.existing?.activeWorker != nil }
             count.increment()
             called.send()
@@ -151,7 +151,7 @@ struct PoolTimerTests {
         let count = Tally()
         func timer() -> PoolTimer {
             let probe = DeinitProbe { released.increment() }
-            return WorkerPool.shared.schedule(after: .seconds(3600)) {
+            return WorkerPool.schedule(after: .seconds(3600)) {
                 withExtendedLifetime(probe) { _ = count.increment() }
             }
         }
@@ -177,7 +177,7 @@ struct PoolTimerTests {
             let span = Duration.nanoseconds(
                 (isKept ? 0 : 3_600_000_000_000) + Int64(random.next() % 200_000_000))
             let due = continuousNanoseconds() + span.wholeNanoseconds
-            return WorkerPool.shared.schedule(after: span) {
+            return WorkerPool.schedule(after: span) {
                 withExtendedLifetime(probe) {}
                 if continuousNanoseconds() < due || !isKept { late.withLock { $0 += 1 } }
                 called.increment()
@@ -199,7 +199,7 @@ struct PoolTimerTests {
                     await onThread {
                         for round in 0..<5_000 {
                             let probe = DeinitProbe { released.increment() }
-                            let timer = WorkerPool.shared.schedule(
+                            let timer = WorkerPool.schedule(
                                 after: .nanoseconds(round % 7 * 10_000)
                             ) {
                                 withExtendedLifetime(probe) { _ = called.increment() }

@@ -151,6 +151,31 @@ struct EndTests {
         }
     }
 
+    /// A thread that goes on after a wait for the queue often uses what the bodies have captured.
+    @Test func waitForTheQueueEndsAfterTheReleaseOfItsLastBodies() async {
+        // A worker that is held up for 5 ms is not waited for, hence several rounds.
+        for _ in 0..<50 {
+            let (queue, isOver, early) = (suspendedQueue(), Tally(), Tally())
+            do {
+                let object = OnRelease {
+                    let start = monotonicNanoseconds()
+                    while isOver.value == 0, monotonicNanoseconds() - start < 2_000_000 {}
+                    if isOver.value > 0 { early.increment() }
+                }
+                queue.addOperation { withExtendedLifetime(object) {} }
+            }
+            let wait = Task {
+                await queue.drain()
+                isOver.increment()
+            }
+            #expect(await comesTrue { queue.snapshot { !$0.waiters.isEmpty } })
+            queue.isSuspended = false
+            await wait.value
+            if early.value == 0 { return }
+        }
+        Issue.record("the wait ended before the release in each round")
+    }
+
     @Test func blockThatHasEndedIsReleasedAlthoughTheNextOneOfItsBatchBlocks() async {
         let (queue, isReleased) = (serialQueue(), Signal())
         queue.event { $0.typicalNanoseconds = 1 }
@@ -214,13 +239,13 @@ struct EndTests {
     func completionBlockDoesNotWaitForOtherOperations(_ kind: Kind) async {
         await #expect(processExitsWith: .success) { [kind] in
             let (queue, completions) = (OperationQueue(), Tally())
-            queue.maxConcurrentOperationCount = WorkerPool.shared.cores
+            queue.maxConcurrentOperationCount = WorkerPool.cores
             if kind == .batchedBlock { queue.event { $0.typicalNanoseconds = 1 } }
             queue.isSuspended = true
             let first = kind.operation {}
             first.completionBlock = { completions.increment() }
             queue.addOperation(first)
-            for _ in 0..<4 * WorkerPool.shared.cores {
+            for _ in 0..<4 * WorkerPool.cores {
                 queue.addOperation(
                     kind.operation {
                         let end = monotonicNanoseconds() + 30_000_000_000

@@ -42,13 +42,13 @@ struct ThreadNicenessTests {
         let isOver = Atomic(false)
         let (started, ran) = (Tally(), Signal())
         let hasRun = await onThread {
-            for _ in 0..<2 * WorkerPool.shared.cores {
+            for _ in 0..<2 * WorkerPool.cores {
                 low.addOperation {
                     started.increment()
                     while !isOver.load(ordering: .relaxed) {}
                 }
             }
-            while started.value < WorkerPool.shared.cores { yieldProcessor() }
+            while started.value < WorkerPool.cores { yieldProcessor() }
             high.addOperation { ran.send() }
             defer { isOver.store(true, ordering: .relaxed) }
             return ran.wait()
@@ -278,8 +278,8 @@ struct ThreadNicenessTests {
             for _ in 0..<1_000 { queue.addOperation { threads.record(ThreadProbe()?.id ?? 0) } }
             await queue.drain()
             let count = Set(threads.events).count
-            #expect(count <= WorkerPool.shared.cores + 1)
-            exit(count <= WorkerPool.shared.cores + 1 ? 0 : 1)
+            #expect(count <= WorkerPool.cores + 1)
+            exit(count <= WorkerPool.cores + 1 ? 0 : 1)
         }
     }
 

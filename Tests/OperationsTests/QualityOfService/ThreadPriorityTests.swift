@@ -81,7 +81,7 @@ struct ThreadPriorityTests {
 
     /// Each operation blocks until the last one runs, so the pool has to replace all others.
     @Test func threadThatBlocksIsReplaced() async {
-        let count = 2 * WorkerPool.shared.cores + 2
+        let count = 2 * WorkerPool.cores + 2
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = count
         let last = Signal()

@@ -17,7 +17,7 @@ private final class Computing: Sendable {
     /// Returns when all processors are busy with it. In a process of its own: nothing else runs
     /// meanwhile.
     func begin() {
-        for _ in 0..<3 * WorkerPool.shared.cores { queue.addOperation { self.compute() } }
+        for _ in 0..<3 * WorkerPool.cores { queue.addOperation { self.compute() } }
         waitUntilBusy()
     }
 
@@ -27,7 +27,7 @@ private final class Computing: Sendable {
     }
 
     func waitUntilBusy() {
-        while started.value < WorkerPool.shared.cores { yieldProcessor() }
+        while started.value < WorkerPool.cores { yieldProcessor() }
     }
 
     func end() {
@@ -227,10 +227,10 @@ struct UrgencyTests {
             let computing = Computing()
             let (mixed, other) = (computing.queue, OperationQueue())
             mixed.isSuspended = true
-            for _ in 0..<WorkerPool.shared.cores {
+            for _ in 0..<WorkerPool.cores {
                 mixed.add(.qualityOfService(.userInteractive)) {}
             }
-            for _ in 0..<3 * WorkerPool.shared.cores { mixed.addOperation { computing.compute() } }
+            for _ in 0..<3 * WorkerPool.cores { mixed.addOperation { computing.compute() } }
             mixed.isSuspended = false
             computing.waitUntilBusy()
             let began = Signal()
@@ -265,7 +265,7 @@ struct UrgencyTests {
         await #expect(processExitsWith: .success) { [isAsync] in
             let isOver = Atomic(false)
             let began = Tally()
-            let flood = (0..<2 * WorkerPool.shared.cores + 2).map { _ in OperationQueue() }
+            let flood = (0..<2 * WorkerPool.cores + 2).map { _ in OperationQueue() }
             @Sendable func goOn(in queue: OperationQueue) {
                 guard !isOver.load(ordering: .relaxed) else { return }
                 queue.add(.qualityOfService(.userInteractive)) { goOn(in: queue) }

@@ -44,7 +44,7 @@ struct PoolThreadTests {
 
         // The operations block until all have begun, so each has a worker of its own.
         let queue = OperationQueue()
-        let workers = 2 * WorkerPool.shared.cores + 4
+        let workers = 2 * WorkerPool.cores + 4
         queue.maxConcurrentOperationCount = workers
         let begun = DispatchSemaphore(value: 0)
         let proceed = DispatchSemaphore(value: 0)
@@ -88,7 +88,7 @@ struct PoolThreadTests {
                 let queue = OperationQueue()
                 queue.maxConcurrentOperationCount = 100
                 let opened = DispatchSemaphore(value: 0)
-                let blocked = 2 * WorkerPool.shared.cores + 4
+                let blocked = 2 * WorkerPool.cores + 4
                 for _ in 0..<blocked { queue.addOperation { opened.wait() } }
                 queue.addOperation { for _ in 0..<blocked { opened.signal() } }
                 let isOver = queue.waitUntilAllOperationsAreFinished(timeout: .seconds(120))

@@ -198,7 +198,7 @@ struct TimeoutTests {
 
     @Test func timeoutStopsBodiesThatOccupyAllProcessors() async {
         let queue = OperationQueue()
-        let bodies = (0..<2 * WorkerPool.shared.cores).map { _ in
+        let bodies = (0..<2 * WorkerPool.cores).map { _ in
             queue.add(.timeout(.milliseconds(5))) {
                 while Operation.current?.isCancelled != true {}
             }
