@@ -13,7 +13,13 @@ public struct Signal: Sendable {
     /// Blocks until the event; returns false after two minutes, so that a test fails and does not
     /// hang.
     @discardableResult
-    public func wait() -> Bool { semaphore.wait(timeout: .now() + 120) == .success }
+    public func wait() -> Bool { wait(milliseconds: 120_000) }
+
+    /// Blocks until the event, and returns false if it does not happen within a time that a test
+    /// can wait for something not to happen.
+    public func wait(milliseconds: Int) -> Bool {
+        semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
+    }
 
     /// Waits like ``wait()``, but suspends and does not block the thread.
     public func arrives() async -> Bool { await onThread { wait() } }

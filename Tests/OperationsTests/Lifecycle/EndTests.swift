@@ -153,25 +153,25 @@ struct EndTests {
 
     /// A thread that goes on after a wait for the queue often uses what the bodies have captured.
     @Test func waitForTheQueueEndsAfterTheReleaseOfItsLastBodies() async {
-        // A worker that is held up for 5 ms is not waited for, hence several rounds.
+        // A release that takes 5 ms is not waited for, and 2 ms may become 5, hence several rounds.
         for _ in 0..<50 {
-            let (queue, isOver, early) = (suspendedQueue(), Tally(), Tally())
+            let (queue, isOver, isReleased) = (suspendedQueue(), Signal(), Signal())
+            let endedEarly = Tally()
             do {
                 let object = OnRelease {
-                    let start = monotonicNanoseconds()
-                    while isOver.value == 0, monotonicNanoseconds() - start < 2_000_000 {}
-                    if isOver.value > 0 { early.increment() }
+                    if isOver.wait(milliseconds: 2) { endedEarly.increment() }
+                    isReleased.send()
                 }
                 queue.addOperation { withExtendedLifetime(object) {} }
             }
-            let wait = Task {
-                await queue.drain()
-                isOver.increment()
+            startTestThread {
+                queue.waitUntilAllOperationsAreFinished()
+                isOver.send()
             }
             #expect(await comesTrue { queue.snapshot { !$0.waiters.isEmpty } })
             queue.isSuspended = false
-            await wait.value
-            if early.value == 0 { return }
+            #expect(await isReleased.arrives())
+            if endedEarly.value == 0 { return }
         }
         Issue.record("the wait ended before the release in each round")
     }
