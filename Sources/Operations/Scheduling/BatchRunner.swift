@@ -40,7 +40,8 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
     }
 
     /// Does what the end of a claim leaves to do, most of which is user code, before the worker
-    /// claims more: releases what the claim has run, wakes waiters, calls completion blocks.
+    /// claims more: reads overrides of `isReady` again, releases what the claim has run, wakes
+    /// waiters, calls completion blocks.
     ///
     /// The worker holds no slot and is inside no operation. The queue was not offered to another
     /// worker for the slot that the worker has returned, because the worker usually comes back for
@@ -53,8 +54,9 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
         _ departure: QueueState.Departure, of queue: OperationQueue, at end: UInt64
     ) -> UInt64 {
         guard departure.leavesReady || departure.hasFollowers || !epilogue.isEmpty else {
-            claim.release()
             queue.complete(departure)
+            claim.release()
+            departure.unused?.deallocate()
             return end
         }
         concludeWatched(departure, of: queue)
@@ -65,16 +67,21 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
     private func concludeWatched(_ departure: QueueState.Departure, of queue: OperationQueue) {
         epilogue.during {
             WorkerPool.watchBatches()
-            // What wakes the waiters is a step. If a release is held up, another worker performs
-            // it. If nothing is, the waiters find the memory released, and do not compete with this
-            // thread for the allocator.
-            if !departure.waiters.isEmpty { epilogue.prepend(departure.wakeWaiters) }
-            claim.release()
-            queue.complete(departure)
             // The completion blocks of a scope's operations run outside the scope's tasks, at the
-            // end of the worker's work item.
-            if queue.tasks == nil { epilogue.perform() }
+            // end of the worker's work item. So its waiters are woken at once.
+            let mayPerformSteps = queue.tasks == nil
+            if mayPerformSteps, !departure.waiters.isEmpty {
+                // If a release is held up, another worker performs this step. If nothing is, the
+                // waiters find the memory released, and do not compete for the allocator.
+                epilogue.prepend(departure.wakeWaiters)
+            } else {
+                departure.wakeWaiters()
+            }
+            queue.complete(departure)
+            claim.release()
+            if mayPerformSteps { epilogue.perform() }
         }
+        departure.unused?.deallocate()
     }
 
     // MARK: For other threads

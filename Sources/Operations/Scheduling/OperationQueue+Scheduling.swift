@@ -277,9 +277,12 @@ extension OperationQueue {
                 $0.retire(claim, nanoseconds: monotonicNanoseconds() - start)
             }
         }
-        departure?.wakeWaiters()
+        if let departure {
+            departure.wakeWaiters()
+            complete(departure)
+        }
         claim.release()
-        if let departure { complete(departure) }
+        departure?.unused?.deallocate()
         ThreadContext.performEpilogue()
     }
 
@@ -374,13 +377,14 @@ extension OperationQueue {
         Unmanaged.passUnretained(operation).release()
         departure.wakeWaiters()
         complete(departure)
+        departure.unused?.deallocate()
     }
 
-    /// Does what is left after the waiters of a departure were woken.
+    /// Reads again what an operation that has left may have made ready, and gives up the queue's
+    /// reference to itself if the queue is empty.
     func complete(_ departure: QueueState.Departure) {
         if !departure.declined.isEmpty { reevaluateReadiness(of: departure.declined) }
         if departure.isEmpty { Unmanaged.passUnretained(self).release() }
-        departure.unused?.deallocate()
     }
 
     // MARK: Whole queue

@@ -55,8 +55,8 @@ struct QueueState: ~Copyable {
     /// The number of times that the queue has become empty.
     private(set) var idleCount: UInt64 = 0
 
-    /// The number of blocks that were dropped and that no worker has released yet. They no longer
-    /// count.
+    /// The number of blocks that were dropped and have not left the queue yet. `operationCount` no
+    /// longer counts them.
     var droppedCount = 0
     /// The recorder of changes; set when the queue is first observed.
     var recorder: (any QueueRecorder)?

@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// Unchecked: `state`, `workers` and `ownThreads` are guarded by `lock`.
 package final class WorkerPool: @unchecked Sendable {
-    /// The functions for other modules are static, because each use of this reference outside of the
-    /// module would count it, in memory that all processors would write then.
+    /// The functions for other modules are static, because each use of this reference outside of
+    /// the module would count it, in memory that all processors would write then.
     static let shared = WorkerPool(maximumThreads: 512)
 
     private static let idleSeconds = 5

@@ -212,6 +212,31 @@ struct EndTests {
         #expect(hesitant.isFinished)
     }
 
+    /// An operation that is ready once somebody opens it. Nothing tells the queue of that.
+    private final class Gated: Operation, @unchecked Sendable {
+        private let gate = Tally()
+
+        func open() { gate.increment() }
+
+        override var isReady: Bool { super.isReady && gate.value > 0 }
+    }
+
+    @Test(arguments: [Body.block, .blockOperation])
+    func deinitMayWaitForAnOperationThatIsReadAgain(_ body: Body) async {
+        let (queue, gated, ends) = (suspendedQueue(), Gated(), Tally())
+        queue.addOperation(gated)
+        do {
+            let object = OnRelease {
+                gated.waitUntilFinished()
+                ends.increment()
+            }
+            body.add(to: queue) { withExtendedLifetime(object) { gated.open() } }
+        }
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(await comesTrue { ends.value == 1 })
+    }
+
     // MARK: Completion blocks
 
     private final class Work: Operation, @unchecked Sendable {
