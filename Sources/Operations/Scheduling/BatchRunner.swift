@@ -56,7 +56,6 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
         guard departure.leavesReady || departure.hasFollowers || !epilogue.isEmpty else {
             queue.complete(departure)
             claim.release()
-            departure.unused?.deallocate()
             return end
         }
         concludeWatched(departure, of: queue)
@@ -81,7 +80,6 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
             claim.release()
             if mayPerformSteps { epilogue.perform() }
         }
-        departure.unused?.deallocate()
     }
 
     // MARK: For other threads

@@ -282,7 +282,6 @@ extension OperationQueue {
             complete(departure)
         }
         claim.release()
-        departure?.unused?.deallocate()
         ThreadContext.performEpilogue()
     }
 
@@ -377,7 +376,6 @@ extension OperationQueue {
         Unmanaged.passUnretained(operation).release()
         departure.wakeWaiters()
         complete(departure)
-        departure.unused?.deallocate()
     }
 
     /// Reads again what an operation that has left may have made ready, and gives up the queue's

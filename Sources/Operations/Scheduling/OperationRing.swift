@@ -18,76 +18,46 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
     private(set) var head = 0
     private(set) var tail = 0
     private(set) var count = 0
-    private var memory: Memory
+    private(set) var capacity: Int
+    private var slots: UnsafeMutablePointer<Element>
+    /// One bit for each slot, set if the slot is in use and its place is before `markedTail`.
+    private var marks: UnsafeMutablePointer<UInt64>
     /// The places from here on were all added one after the other, and all are in use. Their marks
     /// are set together, when somebody looks.
     private var markedTail = 0
+    private var lanes: UnsafeMutablePointer<BitTree>
     /// The run of places that became ready last. They are in their lane, but its bits are set
     /// together, when somebody looks.
     private var freshHead = 0
     private var freshTail = 0
     private var freshLane = 0
 
-    /// What a ring allocates.
-    ///
-    /// Unchecked: one owner at a time uses the memory.
-    struct Memory: @unchecked Sendable {
-        let capacity: Int
-        fileprivate let slots: UnsafeMutablePointer<Element>
-        /// One bit for each slot, set if the slot is in use and its place is before `markedTail`.
-        fileprivate let marks: UnsafeMutablePointer<UInt64>
-        fileprivate let lanes: UnsafeMutablePointer<BitTree>
+    /// Makes a ring without capacity, which allocates nothing.
+    init() {
+        capacity = 0
+        slots = UnsafeMutablePointer(bitPattern: MemoryLayout<Element>.alignment).unsafelyUnwrapped
+        marks = UnsafeMutablePointer(bitPattern: MemoryLayout<UInt64>.alignment).unsafelyUnwrapped
+        lanes = lanesWithoutMembers
+    }
 
-        /// Makes memory without capacity, which allocates nothing.
-        fileprivate init() {
-            capacity = 0
-            slots =
-                UnsafeMutablePointer(bitPattern: MemoryLayout<Element>.alignment)
-                .unsafelyUnwrapped
-            marks =
-                UnsafeMutablePointer(bitPattern: MemoryLayout<UInt64>.alignment)
-                .unsafelyUnwrapped
-            lanes = lanesWithoutMembers
-        }
-
-        /// - Parameter capacity: a power of two, at least 64.
-        fileprivate init(capacity: Int) {
-            self.capacity = capacity
-            slots = .allocate(capacity: capacity)
-            marks = .allocate(capacity: capacity >> 6)
-            marks.initialize(repeating: 0, count: capacity >> 6)
-            lanes = .allocate(capacity: laneCount)
-            for lane in 0..<laneCount {
-                (lanes + lane).initialize(to: BitTree(capacity: capacity))
-            }
-        }
-
-        func deallocate() {
-            if capacity == 0 { return }
-            slots.deallocate()
-            marks.deallocate()
-            for lane in 0..<laneCount { lanes[lane].deallocate() }
-            lanes.deallocate()
+    /// - Parameter capacity: a power of two, at least 64.
+    private init(capacity: Int) {
+        self.capacity = capacity
+        slots = .allocate(capacity: capacity)
+        marks = .allocate(capacity: capacity >> 6)
+        marks.initialize(repeating: 0, count: capacity >> 6)
+        lanes = .allocate(capacity: laneCount)
+        for lane in 0..<laneCount {
+            (lanes + lane).initialize(to: BitTree(capacity: capacity))
         }
     }
 
-    init() { memory = Memory() }
-
-    private init(capacity: Int) { memory = Memory(capacity: capacity) }
-
-    deinit { memory.deallocate() }
-
-    var capacity: Int {
-        @inline(__always) get { memory.capacity }
-    }
-    private var slots: UnsafeMutablePointer<Element> {
-        @inline(__always) get { memory.slots }
-    }
-    private var marks: UnsafeMutablePointer<UInt64> {
-        @inline(__always) get { memory.marks }
-    }
-    private var lanes: UnsafeMutablePointer<BitTree> {
-        @inline(__always) get { memory.lanes }
+    deinit {
+        if capacity == 0 { return }
+        slots.deallocate()
+        marks.deallocate()
+        for lane in 0..<laneCount { lanes[lane].deallocate() }
+        lanes.deallocate()
     }
 
     @inline(__always)
@@ -322,17 +292,25 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
         self = replacement
     }
 
-    /// Returns the memory of a ring that has become empty, if it is much. The caller deallocates
+    /// Exchanges a ring that has become empty for a small one, if it has much memory, and returns
     /// it.
-    mutating func shrink() -> Memory? {
+    mutating func shrink() -> RetiredRing<Element>? {
         guard capacity > mostKeptCapacity else { return nil }
         assert(count == 0)
-        defer {
-            (head, markedTail, freshHead, freshTail) = (tail, tail, tail, tail)
-            memory = Memory(capacity: 64)
-        }
-        return memory
+        var replacement = Ring(capacity: 64)
+        (replacement.head, replacement.tail, replacement.markedTail) = (tail, tail, tail)
+        swap(&self, &replacement)
+        return RetiredRing(replacement)
     }
+}
+
+/// Keeps the memory of an empty ring until it can be deallocated.
+///
+/// Unchecked: nobody accesses the ring.
+final class RetiredRing<Element: BitwiseCopyable>: @unchecked Sendable {
+    private let ring: Ring<Element>
+
+    fileprivate init(_ ring: consuming Ring<Element>) { self.ring = ring }
 }
 
 /// The number of slots that an empty queue keeps for the next additions: 1.5 MB.

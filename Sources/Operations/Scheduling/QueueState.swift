@@ -317,9 +317,9 @@ struct QueueState: ~Copyable {
         var declined: [Reference] = []
         /// Whether operations are ready.
         var leavesReady = false
-        /// The memory of a ring that was large. It is deallocated without the lock, because the
-        /// allocator may then put together all the small blocks that it keeps.
-        var unused: Ring<Entry>.Memory?
+        /// The memory of a ring that was large. It is deallocated with the departure, without the
+        /// lock, because the allocator may then put together all the small blocks that it keeps.
+        var unused: RetiredRing<Entry>?
 
         /// Whether something waits for what is done after the operations have left.
         var hasFollowers: Bool { !waiters.isEmpty || !declined.isEmpty }
