@@ -7,6 +7,13 @@ package let slowness = 10
 package let slowness = 1
 #endif
 
+/// Whether the thread sanitizer watches the tests. Times say nothing then.
+#if THREAD_SANITIZER
+package let isThreadSanitized = true
+#else
+package let isThreadSanitized = false
+#endif
+
 /// The divisor of the lengths of long chains. A recursion through a hundredth of a million links
 /// still overflows a small stack, and more links would show the thread sanitizer nothing new.
 #if THREAD_SANITIZER

@@ -126,6 +126,22 @@ func produced(count, producers int, body func()) time.Duration {
 	return duration
 }
 
+// The goroutine that resumes has a thread of its own, as one outside of Go would have.
+func resumed(count int) time.Duration {
+	waiting := make(chan chan struct{}, count)
+	go func() {
+		runtime.LockOSThread()
+		for i := 0; i < count; i++ {
+			(<-waiting) <- struct{}{}
+		}
+	}()
+	return produced(count, 1, func() {
+		gate := make(chan struct{}, 1)
+		waiting <- gate
+		<-gate
+	})
+}
+
 func resident() float64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -205,6 +221,8 @@ func main() {
 		print(produced(size, 1, func() { time.Sleep(pause) }))
 	case "W9":
 		second(func() time.Duration { return produced(size, 1, runtime.Gosched) })
+	case "W9r":
+		second(func() time.Duration { return resumed(size) })
 	case "W10":
 		second(func() time.Duration { return produced(size, extra, nothing) })
 	default:

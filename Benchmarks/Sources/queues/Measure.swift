@@ -55,6 +55,11 @@ struct Measure: ParsableCommand {
     private func measure(_ workloads: [Workload], _ peers: [Peer]) throws {
         let entrants = entrants(peers)
         let runner = Runner(entrants: entrants, rounds: rounds, progress: showProgress)
+        let transfer = Int(CacheLineTransfer.nanoseconds().rounded())
+        print(
+            json
+                ? #"{"cacheLineTransfer":\#(transfer)}"#
+                : "One move of a cache line between two processors takes \(transfer) ns here.\n")
         var tables: [Table] = []
         for workload in workloads {
             var smaller: [Int] = []

@@ -140,6 +140,14 @@ extension UnsafeMutablePointer<OperationThreadState> {
 }
 
 extension Operation {
+    /// The operation that the caller runs in, directly or in a function that its body calls; nil
+    /// outside of operations.
+    public static var current: Operation? {
+        let context = ThreadContext.existing
+        return context?.operationOfTask ?? TaskContext.operation
+            ?? context?.materializedOperation?.takeUnretainedValue()
+    }
+
     /// The address of the operation.
     final var opaque: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 }

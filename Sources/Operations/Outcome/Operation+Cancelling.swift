@@ -4,16 +4,6 @@ import Synchronization
 // What users call to cancel an operation, and to learn why it was cancelled.
 
 extension Operation {
-    /// The operation that the caller runs in, directly or in a function that its body calls; nil
-    /// outside of operations.
-    public static var current: Operation? {
-        let context = ThreadContext.existing
-        return context?.operationOfTask ?? TaskContext.operation
-            ?? context?.materializedOperation?.takeUnretainedValue()
-    }
-
-    // MARK: Cancelling
-
     /// Why the operation was cancelled; nil if it was not.
     public final var cancellationReason: CancellationReason? {
         guard isCancelled else { return nil }

@@ -171,11 +171,6 @@ extension QueueState {
         recallClaims()
     }
 
-    /// Takes back the operations that workers have claimed and not begun.
-    mutating func returnAllRests() {
-        for claim in claims { returnRest(of: claim) }
-    }
-
     /// Gives an unfinished operation of the queue a deadline.
     mutating func setDeadline(_ deadline: Int64, of operation: Operation) {
         operation.existingExtras?.sortDeadline.store(deadline, ordering: .relaxed)

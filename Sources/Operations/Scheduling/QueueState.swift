@@ -469,6 +469,11 @@ struct QueueState: ~Copyable {
         return (ended, capacityQueue.isWaitedFor ? admittedWaiters() : [])
     }
 
+    /// Takes back the entries that workers have claimed and not begun.
+    mutating func returnAllRests() {
+        for claim in claims { returnRest(of: claim) }
+    }
+
     mutating func returnRest(of claim: Claim) {
         claim.reclaimRest { entry, place in
             if let operation = entry.operation {

@@ -14,7 +14,9 @@ import Darwin
 
 /// The processor time of a workload does not grow with the square of its size. Each test runs in a
 /// process of its own, because processor time is counted for a whole process.
-@Suite(.ownThreads, .serialized, .timeLimit(.minutes(10)))
+@Suite(
+    .ownThreads, .serialized, .timeLimit(.minutes(10)),
+    .disabled(if: isThreadSanitized, "it would measure the sanitizer"))
 struct GrowthTests {
     @Test func timedOutWaitsForOperation() async {
         await #expect(processExitsWith: .success) {

@@ -30,6 +30,8 @@ protocol Contender: Sendable {
     func blocking(_ count: Int, milliseconds: Int) -> Duration?
     /// Runs pieces of work with an `async` body that suspends once.
     func asynchronous(_ count: Int) -> Duration?
+    /// Runs pieces of work with an `async` body that suspends until another thread resumes it.
+    func resumed(_ count: Int) -> Duration?
     /// Runs a chain of functions, each of which adds one to the result of the previous function.
     func typedChain(_ count: Int) -> Duration?
     /// Runs the same chain with `async` functions that do not suspend.
@@ -71,6 +73,7 @@ extension Contender {
     func blockingInOne(_ count: Int, milliseconds: Int) -> Duration? { nil }
     func blocking(_ count: Int, milliseconds: Int) -> Duration? { nil }
     func asynchronous(_ count: Int) -> Duration? { nil }
+    func resumed(_ count: Int) -> Duration? { nil }
     func typedChain(_ count: Int) -> Duration? { nil }
     func asyncChain(_ count: Int) -> Duration? { nil }
     func produced(_ count: Int, by producers: Int) -> Duration? { nil }

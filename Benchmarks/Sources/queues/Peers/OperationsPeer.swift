@@ -128,6 +128,23 @@ struct OperationsPeer: Contender {
         return duration
     }
 
+    func resumed(_ count: Int) -> Duration? {
+        let (marks, resumer) = (Marks(count: count), Resumer(count: count))
+        let queue = OperationQueue()
+        let duration = time {
+            for index in 0..<count {
+                let operation = AsyncOperation {
+                    await resumer.pause()
+                    marks.mark(index)
+                }
+                queue.addOperation(operation)
+            }
+            queue.waitUntilAllOperationsAreFinished()
+        }
+        marks.release(expecting: 1, of: .operations)
+        return duration
+    }
+
     func typedChain(_ count: Int) -> Duration? {
         let queue = OperationQueue()
         var latest = TypedOperation { 0 }

@@ -154,4 +154,22 @@ struct TaskGroupPeer: Contender {
         marks.release(expecting: 1, of: .taskgroup)
         return duration
     }
+
+    func resumed(_ count: Int) -> Duration? {
+        let (marks, resumer) = (Marks(count: count), Resumer(count: count))
+        let duration = time {
+            wait {
+                await withDiscardingTaskGroup { group in
+                    for index in 0..<count {
+                        group.addTask {
+                            await resumer.pause()
+                            marks.mark(index)
+                        }
+                    }
+                }
+            }
+        }
+        marks.release(expecting: 1, of: .taskgroup)
+        return duration
+    }
 }

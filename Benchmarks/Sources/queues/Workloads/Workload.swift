@@ -60,7 +60,7 @@ struct Workload: Sendable {
     /// All workloads, in the order in which they run.
     static let all =
         [independent, closures, mixed, inOrder, memory] + chains + fans + layers + wavefronts
-        + [priorities, cancellation, latency] + blocking + [asynchronous] + producers + [changes]
+        + [priorities, cancellation, latency] + blocking + asynchronous + producers + [changes]
         + resultChains + insight + linking + growth + [manyQueues]
 }
 
