@@ -53,6 +53,22 @@ struct FullSizeTests {
         }
     }
 
+    /// The picture that was loaded for a small window has too few pixels for a large one.
+    @Test func pictureFollowsSizeOfWindow() async throws {
+        try await withLargePhoto { browser in
+            let image = "document.querySelector('.canvas img:last-of-type')"
+            for (width, side) in [(600, 1280), (2_200, 2560), (600, 2560)] {
+                try await browser.command(
+                    "Emulation.setDeviceMetricsOverride",
+                    ["width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false])
+                try await browser.wait(
+                    for: "innerWidth === \(width) && \(image).src.includes('fit=\(side)')"
+                        + " && \(image).naturalWidth === \(side)",
+                    "the picture has the size for a window of \(width) pixels")
+            }
+        }
+    }
+
     /// Also on a screen with two pixels for each CSS pixel, and in a window of an odd size.
     @Test func pixelsOfPhotoCoincideWithThoseOfScreen() async throws {
         try await withLargePhoto { browser in

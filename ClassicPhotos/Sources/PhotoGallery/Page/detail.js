@@ -35,7 +35,7 @@ export class Detail {
   #stage = new Stage({
     step: (by) => this.step(by), scaled: (scale) => this.#scaled(scale),
     close: () => this.#leave(), tapped: () => this.#dialog.classList.toggle("bare"),
-    neighbour: (by) => this.#neighbour(by),
+    neighbour: (by) => this.#neighbour(by), fitted: () => this.#fitted(),
   });
   #isFolded = null;
   // Why the server's picture is not shown, although the photo has not failed.
@@ -345,8 +345,8 @@ export class Detail {
       const facts = await getJSON(
         `/api/photos/${row}/details?page=${this.#host.page()}`, this.#facts.signal);
       if (token !== this.#token) return;
-      this.#stage.ratio = facts.width / facts.height;
       this.#stage.pixels = Math.max(facts.width, facts.height);
+      this.#stage.ratio = facts.width / facts.height;
       this.#offerSizes(facts);
       this.#parts.facts.replaceChildren(...factRows(facts));
     } catch {
@@ -366,6 +366,16 @@ export class Detail {
     const length = Math.max(canvas.offsetWidth, canvas.offsetHeight);
     const wanted = Math.min(pixels ?? Infinity, 0.9 * length * scale * window.devicePixelRatio);
     return sides.find((side) => side >= wanted) ?? (pixels ? "full" : sides.at(-1));
+  }
+
+  // The window has another size, or the shape of the photo is known now. A picture that has been
+  // requested may have too few pixels for the stage.
+  #fitted() {
+    const { address } = this.#stage.after.dataset;
+    if (!address) return;
+    const requested = new URL(address, location).searchParams.get("fit");
+    const order = [...sides, "full"].map(String);
+    if (order.indexOf(String(this.#side)) > order.indexOf(requested)) this.#showPicture();
   }
 
   #showPicture() {

@@ -50,8 +50,8 @@ export class Stage {
   element = make("div", { className: "stage" }, this.canvas, this.#sides, this.divider);
 
   /// - handlers: step(1 or -1) after a swipe, close() after a swipe down, tapped() after a tap,
-  ///   scaled(scale) after a zoom; neighbour(1 or -1) returns the { picture, ratio, colour } of a
-  ///   neighbour, or null.
+  ///   scaled(scale) after a zoom, fitted() when the fitted photo has another size;
+  ///   neighbour(1 or -1) returns the { picture, ratio, colour } of a neighbour, or null.
   constructor(handlers) {
     this.#handlers = handlers;
     const { element } = this;
@@ -146,10 +146,13 @@ export class Stage {
 
   #fit() {
     const width = this.#fitInto(this.canvas, this.#ratio);
-    this.#size = { width, height: width / this.#ratio };
+    const height = width / this.#ratio;
+    const isOther = width !== this.#size.width || height !== this.#size.height;
+    this.#size = { width, height };
     // Half a knob stands out at each end.
     this.divider.style.width = `${width + knob}px`;
     this.#move();
+    if (isOther) this.#handlers.fitted();
   }
 
   #fitInto(element, ratio) {
