@@ -87,12 +87,19 @@ struct ListRouteTests {
             }
             func read(after id: String?, row: Int, count: Int) async throws -> [String] {
                 sequence = 0
-                var isDone = false
+                // A photo may be reported as filtered while its work is about to end, and again
+                // when it has ended.
+                var (isCounted, isOver) = (false, false)
                 return try await gallery.events(page: Self.page, after: id) { event in
                     if event.hasPrefix("event: hello") { try await show(row) }
-                    isDone = isDone || event.contains("\"filtered\":\(count)")
+                    isCounted = isCounted || event.contains("\"filtered\":\(count)")
+                    if event.firstMatch(of: /"row":(\d+)/)?.1 == "\(row)" {
+                        isOver =
+                            event.contains(#""state":"filtered""#)
+                            && event.contains(#""active":false"#)
+                    }
                     // The identifier confirms the rows before it.
-                    return isDone && event.hasPrefix("id: ")
+                    return isCounted && isOver && event.hasPrefix("id: ")
                 }
             }
             seen = try await read(after: nil, row: 0, count: 1)
