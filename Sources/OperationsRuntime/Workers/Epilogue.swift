@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What a thread does after operations have ended: it wakes who waits for their queue, calls their
-/// completion blocks, and releases bodies. See Finishing.md.
+/// The steps that a thread performs after operations have ended: it wakes the waiters of their
+/// queue, calls completion blocks, and releases bodies. See Finishing.md.
 ///
 /// A worker that ends operations collects these steps, and performs them as soon as it is inside no
 /// operation and holds no slot of a queue. If the worker blocks before that, or does not get there

@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 /// What it takes to move a cache line from one processor to another.
@@ -17,21 +18,20 @@ enum CacheLineTransfer {
     /// Measures the nanoseconds that one move takes: the median of nine measurements, in each of
     /// which two threads write one word in turns.
     static func nanoseconds() -> Double {
-        var figures = (0..<9).map { _ in
+        let figures = (0..<9).map { _ in
             let line = Line()
             let start = Threads.race(2) { thread in
                 for handover in stride(from: thread, to: handovers, by: 2) {
                     var looks = 0
                     while line.turn.load(ordering: .acquiring) != handover {
                         looks += 1
-                        if looks % patience == 0 { Threads.pause(milliseconds: 0) }
+                        if looks % patience == 0 { sched_yield() }
                     }
                     line.turn.store(handover + 1, ordering: .releasing)
                 }
             }
             return (ContinuousClock.now - start).nanoseconds / Double(handovers)
         }
-        figures.sort()
-        return figures[figures.count / 2]
+        return Spread(figures).median
     }
 }
