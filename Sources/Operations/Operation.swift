@@ -257,6 +257,12 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Starts the task of an operation that is already executing.
     func startTask() {}
 
+    /// Begins the work of an operation on the fast path that may go on after its claim. Returns the
+    /// entry that follows at once in the claim.
+    func runBeyondClaim(_ claim: Claim, in queue: OperationQueue) -> Entry? {
+        runInTask(of: claim, in: queue)
+    }
+
     /// Whether a subclass outside the library replaces ``start()``.
     var replacesStart: Bool { Self.startOverride.isPresent(in: type(of: self)) }
 

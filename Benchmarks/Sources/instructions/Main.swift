@@ -39,6 +39,9 @@ enum Workload: String, CaseIterable {
     case chain = "W2"
     case layers = "W4-layered"
     case wavefront = "W4-wavefront"
+    case chainOfBlocks = "W2-blocks"
+    case layersOfBlocks = "W4-layered-blocks"
+    case wavefrontOfBlocks = "W4-wavefront-blocks"
     case asynchronous = "W9"
     case queues = "W16-queue"
 
@@ -85,6 +88,27 @@ enum Workload: String, CaseIterable {
                 if index % side > 0 { operations[index].addDependency(operations[index - 1]) }
             }
             queue.addOperations(operations, waitUntilFinished: false)
+        case .chainOfBlocks:
+            add(to: queue, count, marks) { index, dependency in
+                if index > 0 { dependency(index - 1) }
+            }
+        case .layersOfBlocks:
+            let width = 1_000
+            var random: UInt64 = 1
+            add(to: queue, count, marks) { index, dependency in
+                guard index >= width else { return }
+                let layer = (index / width - 1) * width
+                for _ in 0..<4 {
+                    random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                    dependency(layer + Int(random >> 33) % width)
+                }
+            }
+        case .wavefrontOfBlocks:
+            let side = Int(Double(count).squareRoot())
+            add(to: queue, count, marks) { index, dependency in
+                if index >= side { dependency(index - side) }
+                if index % side > 0 { dependency(index - 1) }
+            }
         case .asynchronous:
             for index in 0..<count {
                 queue.addOperation(
@@ -95,5 +119,22 @@ enum Workload: String, CaseIterable {
             }
         }
         queue.waitUntilAllOperationsAreFinished()
+    }
+
+    /// Adds a graph of blocks.
+    ///
+    /// - Parameter dependencies: calls its second argument with each dependency of a node.
+    private func add(
+        to queue: OperationQueue, _ count: Int, _ marks: Marks,
+        _ dependencies: (Int, (Int) -> Void) -> Void
+    ) {
+        var graph = BlockGraph()
+        var nodes: [BlockGraph.Node<Void>] = []
+        nodes.reserveCapacity(count)
+        for index in 0..<count { nodes.append(graph.add { marks.mark(index) }) }
+        for index in 0..<count {
+            dependencies(index) { graph.connect(nodes[$0], before: nodes[index]) }
+        }
+        do { try queue.add(graph) } catch { fatalError("\(error)") }
     }
 }

@@ -22,10 +22,11 @@ extension Operation {
         return nil
     }
 
-    /// Whether the operation needs nothing that has to be done for its task alone.
+    /// Whether the body is async, and needs nothing that has to be done for its task alone.
     final func mayUseRunner(in queue: OperationQueue) -> Bool {
+        guard taskRun != nil else { return false }
         // The flag `needsSetup` does not matter here, because it concerns the thread.
-        !needsTaskPriority && queue.instrumentation.load(ordering: .relaxed) == 0
+        return !needsTaskPriority && queue.instrumentation.load(ordering: .relaxed) == 0
     }
 
     /// Runs a function on a thread made for it, and returns when the function has returned.

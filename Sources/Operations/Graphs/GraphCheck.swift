@@ -37,6 +37,7 @@ struct GraphCheck {
             // A subclass that keeps its own state may have been started by hand.
             guard operation.status.phase == .created, !operation.isExecuting, !operation.isFinished
             else { throw .alreadyEnqueued(operation.label) }
+            if let mistake = (operation as? BlockGraphRun)?.mistake { throw mistake }
             members.append(operation)
             groups[id] = group
             guard let inner = operation as? GroupOperation else { continue }

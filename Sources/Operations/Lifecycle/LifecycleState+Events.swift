@@ -209,6 +209,13 @@ extension LifecycleState {
         return []
     }
 
+    /// The operation, which runs, needs its slot no longer.
+    mutating func slotGivenUp() -> Actions? {
+        guard has(.holdsSlot) else { return nil }
+        remove(.holdsSlot)
+        return .returnSlot
+    }
+
     /// A worker begins a fast-path operation. A cancelled operation stays `queued`, and the worker
     /// then finishes it.
     mutating func begunOnFastPath() -> Actions? {

@@ -24,7 +24,7 @@ extension Operation {
                 || queue.instrumentation.load(ordering: .relaxed) != 0
             {
                 if begun.has(.asynchronous) {
-                    return runInTask(of: claim, in: queue)
+                    return runBeyondClaim(claim, in: queue)
                 }
                 runInstrumented(begun, claim, in: queue)
             } else {

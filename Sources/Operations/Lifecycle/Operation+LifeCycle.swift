@@ -247,7 +247,10 @@ extension Operation {
                 if before.has(.failed), let companion = queue.companion {
                     beforeLeaving { notifyFailure(to: companion, of: queue) }
                 }
-                queue.leave(self, releasesSlot: before.has(.holdsSlot))
+                // The operation of a node of a graph has no place.
+                if place != OperationRing.nowhere {
+                    queue.leave(self, releasesSlot: before.has(.holdsSlot))
+                }
             }
             companion?.left()
             _ = conclude(
@@ -268,7 +271,7 @@ extension Operation {
 
     /// Performs a step, which may run user code, once this thread is inside no operation and holds
     /// no slot.
-    private static func performOutside(_ step: @escaping @Sendable () -> Void) {
+    static func performOutside(_ step: @escaping @Sendable () -> Void) {
         let context = ThreadContext.current
         if let worker = context.activeWorker {
             worker.append(step)

@@ -25,8 +25,30 @@ extension ThreadContext {
             return
         }
         let claim = Unmanaged<Claim>.fromOpaque(blockClaim).takeUnretainedValue()
+        if let graph = claim.graph { return materializeNode(of: claim, graph, in: queue) }
         guard let operation = queue.materializeRunning(in: claim) else { return }
         (self.operation, operationState.blockClaim) = (operation, nil)
+    }
+
+    /// Enters the operation of the node that this thread runs, which it makes. The thread stays
+    /// inside the run of the graph.
+    private func materializeNode(
+        of claim: Claim, _ graph: Unmanaged<BlockGraphRun>, in queue: OperationQueue
+    ) {
+        let operation = graph._withUnsafeGuaranteedRef {
+            $0.makeOperation(of: claim.node, in: queue)
+        }
+        operationState.outer.append(operationState.frame)
+        operationState.frame.operation = operation.toOpaque()
+        operationState.blockClaim = nil
+    }
+
+    /// Leaves the operation that was made for the node which this thread has run, retained; nil if
+    /// there is none.
+    func leaveNode() -> Unmanaged<Operation>? {
+        guard operationState.blockClaim == nil, let operation else { return nil }
+        operationState.frame = operationState.outer.removeLast()
+        return operation
     }
 
     /// Whether this thread runs an operation, or a block without one.

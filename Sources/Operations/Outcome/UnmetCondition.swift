@@ -48,6 +48,8 @@ extension Operation {
             return (.dependencyFailed(operation: operation, error: error), extras?.upstream)
         case .dependencyCancelled(let operation):
             return (.dependencyCancelled(operation: operation), nil)
+        case .dependencyDidNotFail(let operation):
+            return (.dependencyDidNotFail(operation: operation), nil)
         default: return (.dependencyCancelled(operation: label), nil)
         }
     }

@@ -28,6 +28,15 @@ final class Claim: @unchecked Sendable {
     /// adds to them; a thread that holds the queue's lock takes all.
     private let successors = UnsafeMutablePointer<Unmanaged<Operation>>.allocate(capacity: capacity)
     private let successorCount = Atomic<Int>(0)
+    /// The run whose nodes the entries are; nil if they are operations and blocks.
+    private(set) var graph: Unmanaged<BlockGraphRun>?
+    /// The node that the owner runs. Only the owner uses it.
+    var node = NodeList.none
+    /// The number of nodes that have ended. Only the owner uses it.
+    var endedNodeCount = 0
+    /// The first of the nodes that became ready at the end of nodes of the claim. The owner adds to
+    /// the list; a thread that holds the queue's lock takes all.
+    private let firstKeptNode = Atomic<UInt32>(NodeList.none)
     /// The lowest lane of the claimed entries.
     private(set) var lowestLane = 0
     /// The queue's `recallEpoch` at the time of the claim.
@@ -158,6 +167,7 @@ final class Claim: @unchecked Sendable {
         self.recallEpoch = recallEpoch
         self.urgency = urgency
         isCancelled = lane == OperationRing.cancelledLane
+        graph = nil
         (hasMisleadingTime, hasSuspended) = (false, false)
         lastEnd = 0
         var filling = Filling(entries: entries, places: places, lowestLane: lane)
@@ -165,6 +175,20 @@ final class Claim: @unchecked Sendable {
         lowestLane = filling.lowestLane
         departedCount.store(0, ordering: .relaxed)
         cursor.store(Cursor(next: 0, end: filling.count).word, ordering: .releasing)
+    }
+
+    /// Fills the claim with nodes of a graph.
+    ///
+    /// - Parameter take: returns the next ready node.
+    func claimed(
+        nodesOf run: BlockGraphRun, recallEpoch: UInt32, urgency: Urgency, lane: Int,
+        take: () -> UInt32?
+    ) {
+        claimed(holdsSlot: true, recallEpoch: recallEpoch, urgency: urgency, lane: lane) {
+            while let node = take() { $0.append(Entry(node: node), at: Self.noPlace) }
+        }
+        graph = .passUnretained(run)
+        endedNodeCount = 0
     }
 
     /// Calls `body` with each entry that the owner has taken, running or ended, that has not left
@@ -326,6 +350,13 @@ final class Claim: @unchecked Sendable {
         }
     }
 
+    /// Takes the ready nodes that the owner has kept.
+    func takeKeptNodes(of run: BlockGraphRun) -> NodeList {
+        guard firstKeptNode.load(ordering: .relaxed) != NodeList.none else { return NodeList() }
+        let first = firstKeptNode.exchange(NodeList.none, ordering: .acquiringAndReleasing)
+        return first == NodeList.none ? NodeList() : run.list(from: first)
+    }
+
     /// Releases the entries that were taken and did not leave before. The claim is retired, and the
     /// entries are no longer accessed through it.
     @inline(__always)
@@ -362,6 +393,7 @@ final class Claim: @unchecked Sendable {
             position.next - departedCount.load(ordering: .relaxed) <= position.inUse
         let isWaitedFor =
             max(position.next, 1) < position.end || successorCount.load(ordering: .acquiring) > 0
+            || firstKeptNode.load(ordering: .acquiring) != NodeList.none
         return isWaitedFor || !areEndedRemoved ? position.next : nil
     }
 
@@ -396,6 +428,19 @@ final class Claim: @unchecked Sendable {
             count = original
         }
         return false
+    }
+
+    /// Keeps nodes that have become ready.
+    @inline(__always)
+    func keepNodes(_ list: NodeList, of run: BlockGraphRun) {
+        var first = firstKeptNode.load(ordering: .acquiring)
+        while true {
+            run.link(list.last, before: first)
+            let (exchanged, original) = firstKeptNode.compareExchange(
+                expected: first, desired: list.first, ordering: .acquiringAndReleasing)
+            if exchanged { return }
+            first = original
+        }
     }
 
     /// Whether one more operation fits into the claim and would be the next one.

@@ -29,7 +29,7 @@ extension QueueState {
     mutating func takeDeclined() -> [Reference] {
         eventNumber &+= 1
         guard !declined.isEmpty else { return [] }
-        let isLast = unbatchableCount == 0 || (running == 0 && readyCount == 0)
+        let isLast = unbatchableCount == 0 || (running == 0 && !hasReady)
         let count = isLast ? declined.count : min(declined.count, Self.askedAtOnce)
         var taken: [Reference] = []
         for _ in 0..<count {

@@ -26,6 +26,9 @@ extension QueueState {
             {
                 highest = max(highest ?? first, first)
             }
+            if !isSuspended, hasFreeSlot, let first = graphs.highestUrgency {
+                highest = max(highest ?? first, first)
+            }
             if readyCount > 0, !isSuspended, hasFreeSlot, let first = urgency(at: best()?.place) {
                 highest = max(highest ?? first, first)
             }
@@ -78,6 +81,7 @@ extension QueueState {
         // The threads of other executors have no urgency.
         let urgency = decidesUrgency ? urgency : nil
         return claimCancelled(claim) ?? claimAdmitted(urgency)
+            ?? claimNodes(claim, urgency, cores: cores)
             ?? claimReady(claim, urgency, cores: cores) ?? .none
     }
 

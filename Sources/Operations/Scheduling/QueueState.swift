@@ -27,6 +27,8 @@ struct QueueState: ~Copyable {
     private(set) var waiters = TicketList<Waiter>()
     /// The number of entries in the ready lists of the priorities.
     var readyCount = 0
+    /// The graphs that have begun and have ready nodes.
+    var graphs = ReadyGraphs()
     /// The slots of the width that are taken, by claims and by single operations.
     var running = 0
     /// The number of operations that are not on the fast path. While there are any, no claim holds
@@ -117,6 +119,11 @@ struct QueueState: ~Copyable {
 
     // MARK: Queries
 
+    /// Whether operations, blocks or nodes of graphs are ready.
+    var hasReady: Bool {
+        @inline(__always) get { readyCount > 0 || !graphs.isEmpty }
+    }
+
     var isEmpty: Bool { ring.count == 0 }
 
     /// The place that the next operation will get.
@@ -135,8 +142,8 @@ struct QueueState: ~Copyable {
     var isRunnable: Bool {
         mutating get {
             if ring.readyCount(OperationRing.cancelledLane) > 0 || !admitted.isEmpty { return true }
-            guard !isSuspended, readyCount > 0, hasFreeSlot else { return false }
-            return (barriers.isEmpty && !order.isStrict) || best() != nil
+            guard !isSuspended, hasReady, hasFreeSlot else { return false }
+            return !graphs.isEmpty || (barriers.isEmpty && !order.isStrict) || best() != nil
         }
     }
 
@@ -315,6 +322,8 @@ struct QueueState: ~Copyable {
         var waiters: [Waiter] = []
         /// The operations whose override of `isReady` must be read again; retained.
         var declined: [Reference] = []
+        /// The run of a graph whose last node has ended. The ring keeps it alive.
+        var endedGraph: Unmanaged<BlockGraphRun>?
         /// Whether operations are ready.
         var leavesReady = false
         /// The memory of a ring that was large. It is deallocated with the departure, without the
@@ -322,7 +331,7 @@ struct QueueState: ~Copyable {
         var unused: RetiredRing<Entry>?
 
         /// Whether something waits for what is done after the operations have left.
-        var hasFollowers: Bool { !waiters.isEmpty || !declined.isEmpty }
+        var hasFollowers: Bool { !waiters.isEmpty || !declined.isEmpty || endedGraph != nil }
 
         func wakeWaiters() { for waiter in waiters { waiter.wake() } }
     }
@@ -332,7 +341,7 @@ struct QueueState: ~Copyable {
     /// the queue.
     mutating func departure(leaving count: Int, usesFastPath: Bool = true) -> Departure {
         var departure = Departure()
-        departure.leavesReady = readyCount > 0
+        departure.leavesReady = hasReady
         if isEmpty, count > 0 {
             departure.isEmpty = true
             departure.unused = ring.shrink()
@@ -365,12 +374,16 @@ struct QueueState: ~Copyable {
         }
         ring.advanceHead()
         if !claim.hasMisleadingTime, !claim.isCancelled {
-            learn(claim.begunCount, nanoseconds: nanoseconds, suspends: claim.hasSuspended)
+            let count = claim.graph == nil ? claim.begunCount : claim.endedNodeCount
+            learn(count, nanoseconds: nanoseconds, suspends: claim.hasSuspended)
         }
         unregister(claim)
         insertSuccessors(of: claim)
-        if !keepsSlot || readyCount == 0, claim.handOverSlot() { running -= 1 }
-        return departure(leaving: leaving)
+        let endedGraph = claim.graph.flatMap { retireNodes(of: claim, $0) }
+        if !keepsSlot || !hasReady, claim.handOverSlot() { running -= 1 }
+        var departure = departure(leaving: leaving)
+        departure.endedGraph = endedGraph
+        return departure
     }
 
     /// Claims the next work for a worker whose claim was retired, unless the worker must look for
@@ -475,6 +488,7 @@ struct QueueState: ~Copyable {
     }
 
     mutating func returnRest(of claim: Claim) {
+        if let graph = claim.graph { return returnNodes(of: claim, graph) }
         claim.reclaimRest { entry, place in
             if let operation = entry.operation {
                 operation._withUnsafeGuaranteedRef { reinsertReady($0) }
@@ -488,6 +502,7 @@ struct QueueState: ~Copyable {
     /// Puts the operations that became ready during the claim into their ready lists.
     @inline(__always)
     private mutating func insertSuccessors(of claim: Claim) {
+        if let graph = claim.graph { return insertKeptNodes(of: claim, graph) }
         claim.takeSuccessors { $0._withUnsafeGuaranteedRef { insertReady($0) } }
     }
 
@@ -539,7 +554,7 @@ struct QueueState: ~Copyable {
     /// Whether an operation that has only now become ready must wait its turn. If not, it may run
     /// at once.
     var hasCompetingWork: Bool {
-        readyCount > 0 || isSuspended || !barriers.isEmpty || claimsIndividually || order.isStrict
+        hasReady || isSuspended || !barriers.isEmpty || claimsIndividually || order.isStrict
             || capacityQueue.isUsed
     }
 

@@ -208,8 +208,10 @@ extension [Operation] {
 
 extension LifecycleState {
     /// Whether the operation runs and counts towards its queue's width, either by itself or as the
-    /// running operation of its claim.
-    fileprivate var holdsOrUsesSlot: Bool { isAtWork && (has(.holdsSlot) || has(.fastPath)) }
+    /// running operation of its claim. The run of a graph does not; its nodes do.
+    fileprivate var holdsOrUsesSlot: Bool {
+        isAtWork && (has(.holdsSlot) || (has(.fastPath) && !has(.claimedAlone)))
+    }
 }
 
 extension QueueState {

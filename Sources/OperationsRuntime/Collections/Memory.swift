@@ -18,6 +18,14 @@ package enum Memory {
         return memory
     }
 
-    /// Deallocates memory that ``allocate(byteCount:)`` has returned.
+    /// Returns memory for so many values of a type whose alignment is at most ``alignment``.
+    package static func allocate<Value: ~Copyable>(
+        of type: Value.Type, count: Int
+    ) -> UnsafeMutablePointer<Value> {
+        allocate(byteCount: max(1, count) * MemoryLayout<Value>.stride)
+            .bindMemory(to: type, capacity: count)
+    }
+
+    /// Deallocates memory that this type has allocated.
     package static func deallocate(_ memory: UnsafeMutableRawPointer) { free(memory) }
 }

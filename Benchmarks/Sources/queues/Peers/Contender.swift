@@ -14,7 +14,13 @@ protocol Contender: Sendable {
     func bytesQueued(_ count: Int) -> Double?
     /// Runs a block for each node, after the blocks of its dependencies.
     func run(_ graph: Graph) -> Duration?
+    /// The same with the peer's own kind of graph, if it is not the one of ``run(_:)-(Graph)``.
+    func runBlocks(_ graph: Graph) -> Duration?
+    /// Runs a graph that has run before, so many times.
+    func runAgain(_ graph: Graph, times: Int) -> Duration?
     /// Runs a chain by the peer's own means of starting one piece of work after another.
+    func runBlocks(_ graph: Graph) -> Duration? { nil }
+    func runAgain(_ graph: Graph, times: Int) -> Duration? { nil }
     func notifiedChain(_ count: Int) -> Duration?
     /// Runs a graph in a queue with observers.
     func run(_ graph: Graph, seenBy onlookers: Onlookers) -> Duration?

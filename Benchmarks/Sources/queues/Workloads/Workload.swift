@@ -61,7 +61,7 @@ struct Workload: Sendable {
     static let all =
         [independent, closures, mixed, inOrder, memory] + chains + fans + layers + wavefronts
         + [priorities, cancellation, latency] + blocking + asynchronous + producers + [changes]
-        + resultChains + insight + linking + growth + [manyQueues]
+        + resultChains + insight + linking + growth + [manyQueues] + graphsOfBlocks
 }
 
 extension Workload.Limit {

@@ -1,0 +1,112 @@
+// The queue's side of graphs whose nodes run as blocks. See GraphsOfBlocks.md.
+
+import OperationsRuntime
+import Synchronization
+
+extension OperationQueue {
+    /// The number of nodes that may follow one another before the owner of a claim looks for other
+    /// work.
+    private static var mostInARow: Int { 64 }
+
+    /// Takes a run out of its claim. Its nodes run as blocks if this queue can run them so.
+    func begin(
+        _ run: BlockGraphRun, of claim: Claim, with roots: NodeList
+    ) -> QueueState.GraphBeginning {
+        let mayUseBlocks = companion == nil && tasks == nil
+        return eventOffering {
+            $0.begin(run, of: claim, with: roots, mayUseBlocks: mayUseBlocks)
+        }
+    }
+
+    /// Drops the nodes of a cancelled run that have not begun. Returns whether the run is over.
+    func cancelNodes(of run: BlockGraphRun) -> Bool {
+        eventOffering { $0.cancelNodes(of: run) }
+    }
+
+    /// Runs the nodes of a claim, and nodes that become ready at their ends.
+    @inline(never)
+    func runNodes(of claim: Claim, _ run: BlockGraphRun, context: ThreadContext) {
+        context.inside(run, of: self) {
+            let thread = context.placeOfOperationState
+            let place = Unmanaged.passUnretained(claim).toOpaque()
+            run.graph.bodies.withUnsafeBufferPointer { bodies in
+                while let first = takeNext(from: claim, context: context)?.node {
+                    var next = Optional(first)
+                    var left = Self.mostInARow
+                    while let node = next {
+                        (thread.pointee.blockClaim, claim.node) = (place, node)
+                        var outcome = LifecycleState.Outcome.succeeded
+                        if run.status.has(.cancelled) {
+                            outcome = .cancelled
+                        } else {
+                            do {
+                                try bodies[Int(node)].run(run.results)
+                            } catch {
+                                run.results.record(.failed(error), of: node)
+                                outcome = .failed
+                            }
+                        }
+                        if thread.pointee.blockClaim == nil {
+                            outcome = endOperation(of: node, run, outcome, context: context)
+                        }
+                        left -= 1
+                        next = end(node, of: claim, run, outcome, mayFollow: left > 0)
+                    }
+                }
+                thread.pointee.blockClaim = nil
+            }
+        }
+    }
+
+    /// Ends a node. Returns the node that follows at once.
+    @inline(__always)
+    private func end(
+        _ node: UInt32, of claim: Claim, _ run: BlockGraphRun,
+        _ outcome: LifecycleState.Outcome, mayFollow: Bool
+    ) -> UInt32? {
+        var following = run.follow(node, outcome)
+        claim.endedNodeCount &+= 1 &+ following.skippedCount
+        if !following.others.isEmpty { handOn(following.others, of: claim, run) }
+        guard let next = following.first else { return nil }
+        if mayFollow, recallEpoch == claim.recallEpoch { return next }
+        following.others = NodeList()
+        run.append(next, to: &following.others)
+        claim.keepNodes(following.others, of: run)
+        return nil
+    }
+
+    /// Makes ready nodes available to other workers. If these have other work, the claim keeps the
+    /// nodes until a thread takes the queue's lock for it.
+    private func handOn(_ nodes: NodeList, of claim: Claim, _ run: BlockGraphRun) {
+        if hasCompetingWork, recallEpoch == claim.recallEpoch {
+            claim.keepNodes(nodes, of: run)
+            WorkerPool.watchBatches()
+        } else {
+            eventOffering { $0.insert(nodes, of: run) }
+        }
+    }
+
+    /// Ends the operation that was made for a node which has run.
+    @inline(never)
+    private func endOperation(
+        of node: UInt32, _ run: BlockGraphRun, _ outcome: LifecycleState.Outcome,
+        context: ThreadContext
+    ) -> LifecycleState.Outcome {
+        guard let operation = context.leaveNode()?.takeRetainedValue() else { return outcome }
+        return run.endOperation(operation, of: node, outcome)
+    }
+}
+
+extension NodeBody {
+    /// Runs the block. Not inlined: inside its caller, the call would retain and release the
+    /// closure.
+    @inline(never)
+    fileprivate func run(_ results: NodeResults) throws {
+        switch self {
+        case .plain(let body): try body()
+        case .typed(let body): try body(results)
+        // A graph with such a node runs as operations.
+        case .asynchronous: break
+        }
+    }
+}

@@ -1,0 +1,531 @@
+import OperationsRuntime
+import OperationsTestKit
+import OperationsTestSupport
+import Synchronization
+import Testing
+
+@testable import Operations
+
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct BlockGraphTests {
+    struct Broken: Error, Equatable {}
+    let ran = Recorder<String>()
+
+    private func block(_ name: String) -> @Sendable () -> Void {
+        { [ran] in ran.record(name) }
+    }
+
+    /// A queue on which nodes run as operations.
+    private func plainOrNot(_ isPlain: Bool) -> OperationQueue {
+        let queue = OperationQueue()
+        if !isPlain { _ = queue.progress }
+        return queue
+    }
+
+    // MARK: Order and results
+
+    @Test(arguments: [true, false])
+    func resultsFlowAlongEdges(isPlain: Bool) async throws {
+        var graph = BlockGraph("tiles")
+        let load = graph.add("load") { 7 }
+        let tiles = (0..<20).map { number in graph.add(after: load) { $0 * 100 + number } }
+        let sum = graph.add("sum", after: tiles) { $0.reduce(0, +) }
+        let text = graph.add(after: sum, load) { "\($0) of \($1)" }
+        #expect("\(graph)" == "graph 'tiles' (23 nodes)")
+        let results = try await plainOrNot(isPlain).run(graph)
+        #expect(try results[text] == "14190 of 7")
+        #expect(try results[tiles[3]] == 703)
+        #expect(try results[load] == 7)
+    }
+
+    @Test(arguments: [true, false])
+    func nodesRunAfterThoseBeforeThem(isPlain: Bool) async throws {
+        var graph = BlockGraph()
+        let a = graph.add(body: block("a"))
+        let b = graph.add(after: a, body: block("b"))
+        let c = graph.add(after: a, body: block("c"))
+        let d = graph.add(body: block("d"))
+        graph.connect(b, before: c)
+        graph.connect(c, before: d)
+        graph.add(after: [b, c, d], body: block("e"))
+        try await plainOrNot(isPlain).run(graph)
+        #expect(ran.events == ["a", "b", "c", "d", "e"])
+    }
+
+    @Test func graphRunsAgainAndAtTheSameTime() async throws {
+        let count = Tally()
+        var graph = BlockGraph()
+        let first = graph.add { count.increment() }
+        let second = graph.add(after: first) { $0 + 1 }
+        let queue = OperationQueue()
+        for _ in 0..<3 { try await queue.run(graph) }
+        let runs = try (0..<100).map { _ in try queue.add(graph) }
+        for run in runs {
+            let results = try await run.value
+            #expect(try results[second] == results[first] + 1)
+        }
+        // A change of the graph leaves runs and copies as they are.
+        let copy = graph
+        let run = try queue.add(graph)
+        graph.add(after: second) { _ in }
+        #expect(copy.count == 2 && graph.count == 3)
+        _ = try await run.value
+        _ = try await queue.run(graph)
+        #expect(count.value == 105)
+    }
+
+    @Test(arguments: [true, false])
+    func emptyGraphEnds(isPlain: Bool) async throws {
+        try await plainOrNot(isPlain).run(BlockGraph())
+        let queue = OperationQueue()
+        try queue.add(BlockGraph("nothing"))
+        await queue.drain()
+        #expect(queue.operationCount == 0)
+    }
+
+    @Test func cycleIsNamed() async throws {
+        var graph = BlockGraph("g")
+        let (a, b) = (graph.add("a") {}, graph.add("b") {})
+        let c = graph.add(after: b) {}
+        graph.connect(a, before: b)
+        graph.connect(c, before: a)
+        let error = #expect(throws: OperationGraphError.self) { try OperationQueue().add(graph) }
+        #expect(error == .cycle(["'a'", "'b'", "node 2 of graph 'g'", "'a'"]))
+        await #expect(throws: OperationGraphError.self) { try await OperationQueue().run(graph) }
+    }
+
+    // MARK: The run as an operation
+
+    @Test(arguments: [true, false])
+    func runIsOneOperation(isPlain: Bool) async throws {
+        let queue = plainOrNot(isPlain)
+        var graph = BlockGraph("g")
+        let a = graph.add(body: block("a"))
+        graph.add(after: a, body: block("b"))
+        let before = BlockOperation(block: block("before"))
+        let after = BlockOperation(block: block("after"))
+        queue.isSuspended = true
+        let run = try queue.add(graph, .name("run"))
+        run.addDependency(before)
+        after.addDependency(run)
+        run.completionBlock = { [ran] in ran.record("completed") }
+        queue.addOperation(after)
+        #expect(queue.operationCount == 2 && run.name == "run")
+        queue.isSuspended = false
+        queue.addOperation(before)
+        await queue.drain()
+        _ = await ran.wait(for: 5)
+        #expect(ran.events.prefix(3) == ["before", "a", "b"])
+        #expect(Set(ran.events) == ["before", "a", "b", "after", "completed"])
+        #expect(run.isFinished && !run.isCancelled)
+    }
+
+    @Test(arguments: [true, false])
+    func barrierWaitsForRun(isPlain: Bool) async throws {
+        let queue = plainOrNot(isPlain)
+        var graph = BlockGraph()
+        var last = graph.add(body: block("node"))
+        for _ in 0..<200 { last = graph.add(after: last, body: block("node")) }
+        try queue.add(graph)
+        queue.addBarrierBlock(block("barrier"))
+        queue.addOperation(block("last"))
+        await queue.drain()
+        #expect(ran.events.count == 203)
+        #expect(ran.events.suffix(2) == ["barrier", "last"])
+    }
+
+    @Test(arguments: [true, false], [1, 3])
+    func nodesRunUnderWidth(isPlain: Bool, width: Int) async throws {
+        let queue = plainOrNot(isPlain)
+        queue.maxConcurrentOperationCount = width
+        let occupancy = Occupancy()
+        var graph = BlockGraph()
+        let first = graph.add {}
+        for _ in 0..<300 {
+            graph.add(after: first) {
+                occupancy.enter()
+                defer { occupancy.leave() }
+                for _ in 0..<100 { _ = monotonicNanoseconds() }
+            }
+        }
+        try queue.add(graph)
+        try queue.add(graph)
+        await queue.drain()
+        #expect(occupancy.highest <= width)
+    }
+
+    @Test func suspensionHoldsNodesBack() async throws {
+        let queue = OperationQueue()
+        var graph = BlockGraph()
+        let (begun, mayGoOn) = (Signal(), Signal())
+        let first = graph.add {
+            begun.send()
+            _ = mayGoOn.wait()
+        }
+        let second = graph.add(after: first, body: block("second"))
+        graph.add(after: second, body: block("third"))
+        let run = try queue.add(graph)
+        await #expect(begun.arrives())
+        queue.isSuspended = true
+        mayGoOn.send()
+        await #expect(comesTrue { queue.snapshot { $0.claims.isEmpty } })
+        #expect(ran.events == [] && !run.isFinished)
+        queue.isSuspended = false
+        _ = try await run.value
+        #expect(ran.events == ["second", "third"])
+    }
+
+    @Test func nodesGoBeforeOperationsOfTheirPriority() async throws {
+        let queue = serialQueue()
+        queue.isSuspended = true
+        var graph = BlockGraph()
+        let first = graph.add(body: block("first"))
+        graph.add(after: first, body: block("second"))
+        let urgent = BlockOperation(block: block("urgent"))
+        urgent.queuePriority = .high
+        let third = graph.add(after: first) { queue.addOperation(urgent) }
+        graph.add(after: third, body: block("fourth"))
+        try queue.add(graph)
+        queue.addOperation(block("later"))
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(ran.events == ["first", "second", "urgent", "fourth", "later"])
+    }
+
+    // MARK: Failures
+
+    @Test(arguments: [true, false])
+    func failureHoldsBackWhatNeedsSuccess(isPlain: Bool) async throws {
+        var graph = BlockGraph("g")
+        let load = graph.add("load") { () throws -> Int in throw Broken() }
+        let use = graph.add("use", after: load) { $0 + 1 }
+        let further = graph.add(after: use) { [ran] _ in ran.record("further") }
+        let other = graph.add(body: block("other"))
+        graph.connect(load, before: graph.add(body: block("always")), on: .always)
+        let run = try plainOrNot(isPlain).add(graph)
+        await #expect(throws: Broken.self) { try await run.value }
+        #expect(Set(ran.events) == ["other", "always"])
+        #expect(run.error is Broken)
+        let results = try #require(run as? BlockGraphRun).results
+        #expect(throws: Broken.self) { try results.result(of: load) }
+        let reason = "node 2 of graph 'g' was cancelled: 'load' failed: Broken()"
+        let error = #expect(throws: OperationCancellation.self) {
+            try results.result(of: further)
+        }
+        #expect(error.map { "\($0)" } == reason)
+        try results.result(of: other)
+    }
+
+    @Test(arguments: [true, false])
+    func failureCanBeHandled(isPlain: Bool) async throws {
+        var graph = BlockGraph()
+        let load = graph.add("load") { throw Broken() }
+        let use = graph.add("use", after: load, body: block("use"))
+        graph.add("report", after: use, on: .failure, body: block("report"))
+        let fine = graph.add("fine", body: block("fine"))
+        let handler = graph.add("unneeded", after: fine, on: .failure, body: block("unneeded"))
+        graph.add(after: handler, body: block("behind"))
+        let results = try await plainOrNot(isPlain).run(graph)
+        #expect(Set(ran.events) == ["report", "fine"])
+        #expect(throws: OperationCancellation.self) { try results[use] }
+    }
+
+    // MARK: Cancellation
+
+    @Test(arguments: [true, false])
+    func cancelledRunBeginsNoFurtherNode(isPlain: Bool) async throws {
+        let queue = plainOrNot(isPlain)
+        var graph = BlockGraph("g")
+        let (begun, stopped) = (Signal(), Signal())
+        let first = graph.add("first") { [ran] in
+            let current = Operation.current
+            begun.send()
+            _ = stopped.wait()
+            ran.record("\(current?.name ?? "none") \(current?.isCancelled == true)")
+        }
+        graph.add(after: first, body: block("second"))
+        let run = try queue.add(graph)
+        await #expect(begun.arrives())
+        queue.isSuspended = true
+        run.cancel(because: "the test")
+        #expect(!run.isFinished)
+        stopped.send()
+        let error = await #expect(throws: OperationCancellation.self) { try await run.value }
+        #expect(error.map { "\($0)" } == "'g' was cancelled: the test")
+        #expect(ran.events == ["first true"])
+        await queue.drain()
+    }
+
+    @Test(arguments: [true, false])
+    func cancelledRunLeavesSuspendedQueue(isPlain: Bool) async throws {
+        let queue = plainOrNot(isPlain)
+        var graph = BlockGraph()
+        let suspends = graph.add { queue.isSuspended = true }
+        for _ in 0..<100 { graph.add(after: suspends, body: block("node")) }
+        let run = try queue.add(graph)
+        await #expect(comesTrue { queue.isSuspended && queue.snapshot { $0.claims.isEmpty } })
+        queue.cancelAllOperations()
+        await queue.drain()
+        #expect(run.isCancelled && ran.events.isEmpty)
+    }
+
+    @Test func cancelledTaskCancelsRun() async throws {
+        let queue = OperationQueue()
+        var graph = BlockGraph()
+        let (begun, mayEnd) = (Signal(), Signal())
+        graph.add {
+            begun.send()
+            _ = mayEnd.wait()
+        }
+        let task = Task { [graph] in try await queue.run(graph) }
+        await #expect(begun.arrives())
+        task.cancel()
+        mayEnd.send()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func cancelledNodeHoldsBackWhatNeedsSuccess() async throws {
+        var graph = BlockGraph("g")
+        let first = graph.add("first") { () -> Void in
+            Operation.current?.cancel(because: "no need")
+        }
+        graph.add(after: first, body: block("second"))
+        let error = await #expect(throws: OperationCancellation.self) {
+            try await OperationQueue().run(graph)
+        }
+        #expect(error.map { "\($0)" } == "'first' was cancelled: no need")
+        #expect(ran.events.isEmpty)
+    }
+
+    // MARK: Nodes as operations
+
+    @Test func nodeIsAnOperationToWhoeverAsks() async throws {
+        let queue = OperationQueue()
+        var graph = BlockGraph("g")
+        let finished = Recorder<Operation>()
+        graph.add("named") { [ran] in
+            guard let current = Operation.current else { return }
+            ran.record("\(current.name ?? "") \(current.isExecuting) \(current.isFinished)")
+            finished.record(current)
+            #expect(Operation.current === current)
+            let inner = BlockOperation { [ran] in ran.record("\(Operation.current?.name ?? "")") }
+            inner.name = "inner"
+            inner.start()
+            #expect(Operation.current === current)
+        }
+        graph.add { [ran] in ran.record("\(Operation.current?.name ?? "")") }
+        let run = try queue.add(graph)
+        _ = try await run.value
+        #expect(Set(ran.events) == ["named true false", "inner", "node 1 of graph 'g'"])
+        #expect(finished.events[0].isFinished)
+        await finished.events[0].finished()
+        #expect(queue.operationCount == 0)
+    }
+
+    @Test func nodeMayWaitForOperationsOfItsQueue() async throws {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 2
+        var graph = BlockGraph()
+        graph.add { [ran] in
+            queue.add { ran.record("inner") }.waitUntilFinished()
+            ran.record("outer")
+        }
+        try await queue.run(graph)
+        #expect(ran.events == ["inner", "outer"])
+    }
+
+    @Test func nodeMayRunAGraph() async throws {
+        let queue = OperationQueue()
+        var graph = BlockGraph()
+        let sum = graph.add { () async throws -> Int in
+            var inner = BlockGraph()
+            let parts = (1...10).map { number in inner.add { number } }
+            let sum = inner.add(after: parts) { $0.reduce(0, +) }
+            return try await queue.run(inner)[sum]
+        }
+        let double = graph.add(after: sum) { $0 * 2 }
+        #expect(try await queue.run(graph)[double] == 110)
+    }
+
+    @Test func traitsOfNodesHold() async throws {
+        var graph = BlockGraph()
+        let attempts = Tally()
+        let node = graph.add("again", .retry(3)) { () throws -> Int in
+            if attempts.increment() < 3 { throw Broken() }
+            return attempts.value
+        }
+        let queue = OperationQueue()
+        #expect(try await queue.run(graph)[node] == 3)
+        let limited = try queue.add(graph, .timeout(.seconds(60)), .priority(.high))
+        #expect(try await limited.value[node] == 4)
+    }
+
+    @Test func observersSeeNodesByName() async throws {
+        let queue = OperationQueue()
+        let counts = Recorder<Int>()
+        let token = queue.observe(\.operationCount) { queue, _ in
+            counts.record(queue.operationCount)
+        }
+        defer { token.invalidate() }
+        var graph = BlockGraph()
+        for _ in 0..<3 { graph.add {} }
+        try await queue.run(graph)
+        await queue.drain()
+        #expect(counts.events.max() == 4)
+    }
+
+    @Test func graphIsAMemberOfAGraph() async throws {
+        var blocks = BlockGraph("blocks")
+        let a = blocks.add(body: block("a"))
+        blocks.add(after: a, body: block("b"))
+        let last = BlockOperation(block: block("last"))
+        let graph = OperationGraph {
+            InOrder {
+                blocks
+                last
+            }
+        }
+        try await OperationQueue().run(graph)
+        #expect(ran.events == ["a", "b", "last"])
+        let group = GroupOperation("group") { blocks }
+        group.start()
+        _ = try await group.value
+        #expect(ran.events == ["a", "b", "last", "a", "b"])
+    }
+
+    @Test func runCanBeStartedByHand() async throws {
+        var graph = BlockGraph()
+        let node = graph.add { 5 }
+        let run = BlockGraphRun(try graph.sealed())
+        run.start()
+        #expect(try await run.value[node] == 5)
+    }
+
+    @Test func graphRunsUnderADriver() throws {
+        let scheduler = TestScheduler(seed: 1)
+        let queue = scheduler.makeQueue()
+        var graph = BlockGraph()
+        let a = graph.add("a", body: block("a"))
+        graph.add("b", after: a, body: block("b"))
+        let run = try queue.add(graph)
+        try scheduler.run()
+        #expect(ran.events == ["a", "b"] && run.isFinished)
+    }
+
+    @Test func nodesRunInScopes() async throws {
+        var graph = BlockGraph()
+        let node = graph.add { 5 }
+        let value = try await withOperationQueue { queue in
+            try await queue.add(graph).value[node]
+        }
+        #expect(value == 5)
+    }
+
+    // MARK: Memory
+
+    @Test func blocksAreReleasedWithGraphAndRuns() async throws {
+        let releases = Tally()
+        let queue = OperationQueue()
+        do {
+            let kept = Token(releases)
+            var graph = BlockGraph()
+            let node = graph.add { kept }
+            let results = try await queue.run(graph)
+            #expect(try results[node] === kept)
+        }
+        await queue.drain()
+        await #expect(comesTrue { releases.value == 1 })
+    }
+
+    // MARK: Hostile
+
+    /// A graph whose nodes fail or not, on any conditions, ends as a simple model says: run as
+    /// blocks, as operations, and both several times at once.
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func randomGraphEndsAsTheModelSays(seed: UInt64) async throws {
+        var random = SplitMix64(seed: seed)
+        let model = RandomGraph(&random)
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1 + random.below(4)
+        let observed = OperationQueue()
+        _ = observed.progress
+        for queue in [queue, observed] {
+            let runs = try (0..<4).map { _ in
+                let ran = Recorder<Int>()
+                return (try queue.add(model.graph(ran)), ran)
+            }
+            for (run, ran) in runs {
+                await run.finished()
+                _ = run.error
+                let results = try #require(run as? BlockGraphRun).results
+                #expect(model.mistake(results, ran.events) == nil, "seed \(seed)")
+            }
+        }
+    }
+}
+
+/// A random graph, and how its nodes end.
+private struct RandomGraph {
+    private let fails: [Bool]
+    private var edges: [(from: Int, to: Int, condition: DependencyCondition)] = []
+    private var outcomes: [LifecycleState.Outcome] = []
+
+    init(_ random: inout SplitMix64) {
+        var fails: [Bool] = []
+        for _ in 0..<1 + random.below(60) { fails.append(random.happens(1, in: 6)) }
+        self.fails = fails
+        for node in fails.indices {
+            var before: [(from: Int, to: Int, condition: DependencyCondition)] = []
+            for _ in 0..<(node == 0 ? 0 : random.below(4)) {
+                let condition: DependencyCondition =
+                    random.happens(1, in: 4)
+                    ? .failure : random.happens(1, in: 3) ? .always : .success
+                before.append((from: random.below(node), to: node, condition: condition))
+            }
+            let unmet = before.filter { !$0.condition.isMet(by: outcomes[$0.from]) }
+            let ends = unmet.map { edge in
+                edge.condition == .success && outcomes[edge.from] != .cancelled
+                    ? LifecycleState.Outcome.failedUpstream : .cancelled
+            }
+            // Of several unmet conditions, the first in time decides.
+            if Set(ends).count > 1 { before = [unmet[0]] }
+            edges += before
+            outcomes.append(ends.first ?? (fails[node] ? .failed : .succeeded))
+        }
+    }
+
+    /// Makes the graph, whose nodes record that they run.
+    func graph(_ ran: Recorder<Int>) -> BlockGraph {
+        var graph = BlockGraph("random")
+        let nodes = fails.enumerated().map { node, fails in
+            graph.add("\(node)") {
+                ran.record(node)
+                if fails { throw BlockGraphTests.Broken() }
+            }
+        }
+        for edge in edges {
+            graph.connect(nodes[edge.from], before: nodes[edge.to], on: edge.condition)
+        }
+        return graph
+    }
+
+    /// Returns what is wrong with a run.
+    func mistake(_ results: NodeResults, _ ran: [Int]) -> String? {
+        let expected = outcomes.indices.filter { [.succeeded, .failed].contains(outcomes[$0]) }
+        if ran.sorted() != expected { return "ran \(ran.sorted()), not \(expected)" }
+        let places = Dictionary(uniqueKeysWithValues: zip(ran, 0...))
+        for edge in edges {
+            if let before = places[edge.from], let after = places[edge.to], before > after {
+                return "\(edge) was not kept"
+            }
+        }
+        for node in outcomes.indices {
+            let isFine = results.failure(of: UInt32(node)) == nil
+            let outcome = isFine ? .succeeded : results.outcome(of: UInt32(node))
+            if outcome != outcomes[node] {
+                return "\(node) ended as \(outcome), not as \(outcomes[node])"
+            }
+        }
+        return nil
+    }
+}
