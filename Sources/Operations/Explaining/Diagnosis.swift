@@ -83,6 +83,11 @@ struct Diagnosis {
     private static func activity(of operation: Operation, _ state: LifecycleState) -> Reason {
         if state.has(.returned) { return .mainReturned }
         let queue = operation.retainedQueue()
+        if let run = operation as? BlockGraphRun, let queue,
+            let reason = run.nodesReason(in: queue)
+        {
+            return reason
+        }
         return .executing(atMost: operation.runningTime(in: queue), queue: queue?.label)
     }
 

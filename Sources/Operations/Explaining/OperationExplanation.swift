@@ -33,6 +33,9 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
         /// the operation, and the operation is a block operation, an ``AsyncOperation``, or one
         /// that has a name or a completion block.
         case executing(atMost: Duration?, queue: String?)
+        /// The operation is a run of a graph of blocks (``BlockGraph``), of whose nodes some have
+        /// ended, those with these names run, and so many others are ready.
+        case runningNodes(ended: Int, of: Int, running: [String], ready: Int, queue: String)
         /// The operation's body waits for the operations or queues with these names.
         case waitingInBody(for: [String])
         /// The operation was cancelled for this reason, or its time is over, while its body runs;
@@ -129,6 +132,11 @@ extension OperationExplanation.Reason {
         case .failed(let error): "\(name) failed: \(error)"
         case .cancelled(let reason): "\(name) was cancelled: \(reason)"
         case .executing: "\(name) is \(state)"
+        case .runningNodes(let ended, let count, let running, let ready, let queue):
+            "\(name) is executing on \(queue): \(ended) of its \(count) nodes "
+                + "\(ended == 1 ? "has" : "have") ended, "
+                + (running.isEmpty ? "none" : running.listed)
+                + " \(running.count < 2 ? "runs" : "run"), and \(ready) \(ready == 1 ? "is" : "are") ready"
         case .waitingInBody(let names):
             "\(name) is executing\(place.map { " on \($0)" } ?? ""), and waits for \(names.listed)"
         case .cancellationRequested(let reason):
@@ -195,6 +203,7 @@ extension OperationExplanation.Reason {
             let time = time.map { " for \($0.text)" } ?? ""
             let place = queue.map { " on \($0)" } ?? ""
             return "executing\(time)\(place)"
+        case .runningNodes: return "executing"
         case .waitingInBody: return "executing, waiting itself"
         case .cancellationRequested, .mainReturned: return "executing"
         case .dependencies, .isReadyOverride, .cycle, .delayed, .waitingToRetry,

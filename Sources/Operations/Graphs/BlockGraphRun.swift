@@ -301,6 +301,25 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
         return .cancelled
     }
 
+    // MARK: Explaining
+
+    /// The unfinished operations of the nodes, if the nodes run as operations.
+    var nodesAsOperations: [Operation] {
+        guard unfinishedOperations.load(ordering: .acquiring) > 0 else { return [] }
+        return operations.withLock { $0.running.sorted { $0.key < $1.key }.map(\.value) }
+    }
+
+    /// What the nodes do; nil if they do not run as blocks.
+    func nodesReason(in queue: OperationQueue) -> OperationExplanation.Reason? {
+        let nodes = queue.eventOffering { $0.nodes(of: self) }
+        return nodes.map { nodes in
+            .runningNodes(
+                ended: graph.count - nodes.unfinished, of: graph.count,
+                running: nodes.running.sorted().map { graph.label(of: $0) }, ready: nodes.ready,
+                queue: queue.label)
+        }
+    }
+
     // MARK: Nodes as operations
 
     /// Makes an operation of each node, and adds them to a queue.

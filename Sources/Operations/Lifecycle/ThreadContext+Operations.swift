@@ -1,6 +1,7 @@
 // Which operations and queues a thread is inside.
 
 import OperationsRuntime
+import Synchronization
 
 extension ThreadContext {
     /// The operation that this thread runs. It stays alive because it is running.
@@ -36,7 +37,7 @@ extension ThreadContext {
         of claim: Claim, _ graph: Unmanaged<BlockGraphRun>, in queue: OperationQueue
     ) {
         let operation = graph._withUnsafeGuaranteedRef {
-            $0.makeOperation(of: claim.node, in: queue)
+            $0.makeOperation(of: claim.node.load(ordering: .relaxed), in: queue)
         }
         operationState.outer.append(operationState.frame)
         operationState.frame.operation = operation.toOpaque()

@@ -30,10 +30,10 @@ final class Claim: @unchecked Sendable {
     private let successorCount = Atomic<Int>(0)
     /// The run whose nodes the entries are; nil if they are operations and blocks.
     private(set) var graph: Unmanaged<BlockGraphRun>?
-    /// The node that the owner runs. Only the owner uses it.
-    var node = NodeList.none
-    /// The number of nodes that have ended. Only the owner uses it.
-    var endedNodeCount = 0
+    /// The node that the owner runs or has run last. Only the owner changes it.
+    let node = Atomic<UInt32>(NodeList.none)
+    /// The number of nodes that have ended. Only the owner changes it.
+    private let endedNodes = Atomic<Int>(0)
     /// The first of the nodes that became ready at the end of nodes of the claim. The owner adds to
     /// the list; a thread that holds the queue's lock takes all.
     private let firstKeptNode = Atomic<UInt32>(NodeList.none)
@@ -188,7 +188,8 @@ final class Claim: @unchecked Sendable {
             while let node = take() { $0.append(Entry(node: node), at: Self.noPlace) }
         }
         graph = .passUnretained(run)
-        endedNodeCount = 0
+        node.store(NodeList.none, ordering: .relaxed)
+        endedNodes.store(0, ordering: .relaxed)
     }
 
     /// Calls `body` with each entry that the owner has taken, running or ended, that has not left
@@ -428,6 +429,15 @@ final class Claim: @unchecked Sendable {
             count = original
         }
         return false
+    }
+
+    /// The number of nodes that have ended.
+    var endedNodeCount: Int { endedNodes.load(ordering: .relaxed) }
+
+    /// Counts nodes as ended.
+    @inline(__always)
+    func countEnded(_ count: Int) {
+        endedNodes.store(endedNodes.load(ordering: .relaxed) &+ count, ordering: .relaxed)
     }
 
     /// Keeps nodes that have become ready.

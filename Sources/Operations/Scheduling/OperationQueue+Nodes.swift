@@ -34,7 +34,8 @@ extension OperationQueue {
                     var next = Optional(first)
                     var left = Self.mostInARow
                     while let node = next {
-                        (thread.pointee.blockClaim, claim.node) = (place, node)
+                        thread.pointee.blockClaim = place
+                        claim.node.store(node, ordering: .relaxed)
                         var outcome = LifecycleState.Outcome.succeeded
                         if run.status.has(.cancelled) {
                             outcome = .cancelled
@@ -65,7 +66,7 @@ extension OperationQueue {
         _ outcome: LifecycleState.Outcome, mayFollow: Bool
     ) -> UInt32? {
         var following = run.follow(node, outcome)
-        claim.endedNodeCount &+= 1 &+ following.skippedCount
+        claim.countEnded(1 &+ following.skippedCount)
         if !following.others.isEmpty { handOn(following.others, of: claim, run) }
         guard let next = following.first else { return nil }
         if mayFollow, recallEpoch == claim.recallEpoch { return next }

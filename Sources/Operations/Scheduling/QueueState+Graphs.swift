@@ -1,6 +1,7 @@
 // Graphs whose nodes run as blocks. See GraphsOfBlocks.md.
 
 import OperationsRuntime
+import Synchronization
 
 /// Ready nodes of one run of a graph, in the order in which they are to start. The links are in the
 /// words of the nodes.
@@ -166,32 +167,47 @@ extension QueueState {
     mutating func retireNodes(
         of claim: Claim, _ graph: Unmanaged<BlockGraphRun>
     ) -> Unmanaged<BlockGraphRun>? {
-        let hasEnded = graph._withUnsafeGuaranteedRef { run in
-            run.progress.unfinished -= claim.endedNodeCount
-            run.progress.claimCount -= 1
-            return ends(run)
-        }
-        return hasEnded ? graph : nil
+        let run = graph._withUnsafeGuaranteedRef { $0 }
+        run.progress.unfinished -= claim.endedNodeCount
+        run.progress.claimCount -= 1
+        return ends(run) ? graph : nil
     }
 
-    /// Ends a run if no node of it can run any more.
-    private func ends(_ run: BlockGraphRun) -> Bool {
-        guard run.progress.phase == .running, run.progress.claimCount == 0,
-            run.progress.unfinished == 0 || run.status.has(.cancelled)
-        else { return false }
+    /// Returns what the nodes of a run do; nil if they do not run as blocks.
+    mutating func nodes(
+        of run: BlockGraphRun
+    ) -> (unfinished: Int, running: [UInt32], ready: Int)? {
+        guard run.progress.phase == .running else { return nil }
+        let reference = Unmanaged.passUnretained(run)
+        let claims = claims.filter { $0.graph?.toOpaque() == reference.toOpaque() }
+        for claim in claims { insertKeptNodes(of: claim, reference) }
+        let running = claims.map { $0.node.load(ordering: .relaxed) }
+        return (
+            run.progress.unfinished - claims.reduce(0) { $0 + $1.endedNodeCount },
+            running.filter { $0 != NodeList.none }, run.progress.ready.count
+        )
+    }
+
+    /// Ends a run if no node of it can run any more. Drops the nodes of a cancelled run that no
+    /// claim holds.
+    ///
+    /// A run may be cancelled while the lock is held, between an insertion of nodes and this.
+    private mutating func ends(_ run: BlockGraphRun) -> Bool {
+        guard run.progress.phase == .running else { return false }
+        let isCancelled = run.status.has(.cancelled)
+        if isCancelled, !run.progress.ready.isEmpty {
+            graphs.remove(run)
+            run.progress.ready = NodeList()
+        }
+        guard run.progress.claimCount == 0, run.progress.unfinished == 0 || isCancelled else {
+            return false
+        }
         run.progress.phase = .over
         return true
     }
 
-    /// Drops the nodes of a cancelled run that no worker has claimed. Returns whether the run is
-    /// over.
-    mutating func cancelNodes(of run: BlockGraphRun) -> Bool {
-        if !run.progress.ready.isEmpty {
-            graphs.remove(run)
-            run.progress.ready = NodeList()
-        }
-        return ends(run)
-    }
+    /// Drops the nodes of a cancelled run that no claim holds. Returns whether the run is over.
+    mutating func cancelNodes(of run: BlockGraphRun) -> Bool { ends(run) }
 }
 
 extension BlockGraphRun {

@@ -101,8 +101,9 @@ extension Operation {
         switch state.phase {
         case .finished: return []
         case .starting, .executing:
-            return BlockedWait.targets(in: self).filter { !$0.isOver }
-                .map { Blocker(waitFor: $0, scope) }
+            let nodes = (self as? BlockGraphRun)?.nodesAsOperations ?? []
+            let targets = BlockedWait.targets(in: self) + (nodes.isEmpty ? [] : [.operations(nodes)])
+            return targets.filter { !$0.isOver }.map { Blocker(waitFor: $0, scope) }
         case .created: return blockersOutsideQueue(state)
         case .waiting, .checkingReadiness, .queued:
             // Without a queue, the operation has finished meanwhile.

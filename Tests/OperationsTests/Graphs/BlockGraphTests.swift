@@ -421,6 +421,64 @@ struct BlockGraphTests {
         #expect(value == 5)
     }
 
+    // MARK: Explanation
+
+    @Test func runExplainsItsNodes() async throws {
+        let queue = OperationQueue()
+        queue.name = "q"
+        queue.maxConcurrentOperationCount = 1
+        let (begun, mayEnd) = (Signal(), Signal())
+        var graph = BlockGraph("g")
+        let first = graph.add("first") {}
+        let second = graph.add("second", after: first) {
+            begun.send()
+            _ = mayEnd.wait()
+        }
+        let third = graph.add("third", after: first) {}
+        graph.add(after: second, third) {}
+        let run = try queue.add(graph)
+        await #expect(begun.arrives())
+        #expect(
+            "\(run.explain())"
+                == "'g' is executing on queue 'q': 1 of its 4 nodes has ended, 'second' runs, and 1 is ready."
+        )
+        mayEnd.send()
+        _ = try await run.value
+    }
+
+    @Test func runAsOperationsExplainsItsNodes() async throws {
+        let queue = plainOrNot(false)
+        let (begun, mayEnd) = (Signal(), Signal())
+        var graph = BlockGraph("g")
+        let first = graph.add("first") {
+            begun.send()
+            _ = mayEnd.wait()
+        }
+        graph.add("second", after: first) {}
+        let run = try queue.add(graph)
+        await #expect(begun.arrives())
+        let explanation = "\(run.explain())"
+        #expect(explanation.hasPrefix("'g' is executing, and waits for 'first', 'second'."))
+        mayEnd.send()
+        _ = try await run.value
+    }
+
+    /// Two nodes hold both slots, and each waits for an operation that would need one.
+    @Test func waitOfNodesThatCannotEndIsFound() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            endSoon()
+            let queue = OperationQueue()
+            queue.maxConcurrentOperationCount = 2
+            var graph = BlockGraph("g")
+            for name in ["a", "b"] {
+                graph.add(.name(name)) { queue.add("inner") {}.waitUntilFinished() }
+            }
+            _ = try? await queue.run(graph)
+        }
+        expect(result, says: "'inner'", "'a'", "'b'")
+    }
+
     // MARK: Memory
 
     @Test func blocksAreReleasedWithGraphAndRuns() async throws {
