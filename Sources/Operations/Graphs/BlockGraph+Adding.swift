@@ -13,7 +13,7 @@ extension BlockGraph {
     public mutating func add(
         _ traits: OperationTrait..., body: consuming @escaping @Sendable () throws -> Void
     ) -> Node<Void> {
-        append(.plain(body), traits)
+        append(.plain(consume body), traits)
     }
 
     /// Adds a block that returns a value.
@@ -50,7 +50,7 @@ extension BlockGraph {
         on condition: DependencyCondition = .success,
         body: consuming @escaping @Sendable () throws -> Void
     ) -> Node<Void> {
-        let node: Node<Void> = append(.plain(body), traits)
+        let node: Node<Void> = append(.plain(consume body), traits)
         connect(first.id, before: node.id, on: condition)
         for other in rest { connect(other.id, before: node.id, on: condition) }
         return node

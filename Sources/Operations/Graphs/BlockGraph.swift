@@ -27,7 +27,7 @@ import Synchronization
 ///
 /// ## Blocks, graphs of blocks, and operations
 ///
-/// A node takes 28 bytes and 12 for each edge, beside its closure, and a few tens of nanoseconds. An
+/// A node takes 28 bytes and 12 for each edge, beside its closure, and tens of nanoseconds. An
 /// ``Operation`` takes hundreds of bytes and nanoseconds, and can do more: its dependencies may
 /// change while it waits, and may be in other queues. Use an ``OperationGraph`` for such
 /// operations. A node that has a trait other than a name, or an async block, is made into an

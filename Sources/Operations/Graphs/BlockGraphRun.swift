@@ -69,7 +69,7 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
         if queue.isObserved { queue.recordStart(of: self) }
         switch beginning {
         case .asBlocks: break
-        case .asOperations: runAsOperations(in: queue)
+        case .asOperations: runAsOperations(in: queue, behind: self)
         case .withoutNodes: endOutside()
         }
         return nil
@@ -79,14 +79,14 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
     /// the nodes run on a queue of their own.
     override func start() {
         guard beginExecuting() else { return }
-        let own = retainedQueue()
+        guard let own = retainedQueue() else {
+            return runAsOperations(in: OperationQueue(), behind: nil)
+        }
         // The nodes need the slot.
-        if let own, let change = exchange({ $0.slotGivenUp() }),
-            change.actions.contains(.returnSlot)
-        {
+        if let change = exchange({ $0.slotGivenUp() }), change.actions.contains(.returnSlot) {
             own.returnSlot()
         }
-        runAsOperations(in: own ?? OperationQueue())
+        runAsOperations(in: own, behind: self)
     }
 
     /// Counts the nodes before each node. Returns the nodes that come after none.
@@ -322,8 +322,9 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
 
     // MARK: Nodes as operations
 
-    /// Makes an operation of each node, and adds them to a queue.
-    private func runAsOperations(in queue: OperationQueue) {
+    /// Makes an operation of each node, and adds them to a queue, with the turn of the run. So a
+    /// barrier that was added after the run waits for the nodes, and does not hold them back.
+    private func runAsOperations(in queue: OperationQueue, behind leader: Operation?) {
         results.removeAll()
         guard graph.count > 0 else { return endOutside() }
         let made = (0..<UInt32(graph.count)).map { makeOperation(of: $0, for: queue) }
@@ -344,7 +345,7 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
                 .handler { [unowned operation] in self.ended(operation, of: UInt32(node)) })
             if !isWaiting { ended(operation, of: UInt32(node)) }
         }
-        queue.add(made)
+        queue.add(made, behind: leader)
         if isCancelled { Operation.cancel(made, because: reasonForNodes) }
     }
 

@@ -39,13 +39,11 @@ extension OperationQueue {
                         var outcome = LifecycleState.Outcome.succeeded
                         if run.status.has(.cancelled) {
                             outcome = .cancelled
-                        } else {
-                            do {
-                                try bodies[Int(node)].run(run.results)
-                            } catch {
-                                run.results.record(.failed(error), of: node)
-                                outcome = .failed
-                            }
+                        } else if let error = NodeBody.run(
+                            at: bodies.baseAddress.unsafelyUnwrapped + Int(node), run.results)
+                        {
+                            run.results.record(.failed(error), of: node)
+                            outcome = .failed
                         }
                         if thread.pointee.blockClaim == nil {
                             outcome = endOperation(of: node, run, outcome, context: context)
@@ -99,15 +97,37 @@ extension OperationQueue {
 }
 
 extension NodeBody {
-    /// Runs the block. Not inlined: inside its caller, the call would retain and release the
-    /// closure.
+    /// Runs a block. Returns the error that it throws.
+    ///
+    /// The bits of the block are copied, and no reference is counted: the graph keeps the block.
+    @inline(__always)
+    fileprivate static func run(
+        at place: UnsafePointer<NodeBody>, _ results: NodeResults
+    ) -> (any Error)? {
+        withUnsafeTemporaryAllocation(of: NodeBody.self, capacity: 1) { buffer in
+            let memory = buffer.baseAddress.unsafelyUnwrapped
+            UnsafeMutableRawPointer(memory).copyMemory(
+                from: place, byteCount: MemoryLayout<NodeBody>.size)
+            let body = memory.move()
+            let error = body.run(results)
+            memory.initialize(to: body)
+            return error
+        }
+    }
+
+    /// Not inlined: inside its caller, the call would retain and release the closure.
     @inline(never)
-    fileprivate func run(_ results: NodeResults) throws {
-        switch self {
-        case .plain(let body): try body()
-        case .typed(let body): try body(results)
-        // A graph with such a node runs as operations.
-        case .asynchronous: break
+    private func run(_ results: NodeResults) -> (any Error)? {
+        do {
+            switch self {
+            case .plain(let body): try body()
+            case .typed(let body): try body(results)
+            // A graph with such a node runs as operations.
+            case .asynchronous: break
+            }
+            return nil
+        } catch {
+            return error
         }
     }
 }

@@ -103,22 +103,27 @@ extension OperationQueue {
 
     /// Adds several operations.
     ///
-    /// - Parameter reserved: whether each operation was checked and reserved for this queue
-    ///   (`addOperationsChecked`).
-    func add(_ operations: [Operation], reserved: Bool = false) {
+    /// - Parameters:
+    ///   - reserved: whether each operation was checked and reserved for this queue
+    ///     (`addOperationsChecked`).
+    ///   - leader: an operation of this queue that executes. The operations then go before all that
+    ///     was added after that one.
+    func add(
+        _ operations: [Operation], reserved: Bool = false, behind leader: Operation? = nil
+    ) {
         do { try companion?.willAdd(operations) } catch { misuse(error) }
         defer { companion?.didAdd(operations, to: self) }
         operations.withUnsafeBufferPointer { buffer in
             // The array keeps all operations alive, so their references need not be counted here.
             buffer.withMemoryRebound(to: Unmanaged<Operation>.self) {
-                add($0, of: operations, reserved: reserved)
+                add($0, of: operations, reserved: reserved, behind: leader)
             }
         }
     }
 
     private func add(
         _ references: UnsafeBufferPointer<Unmanaged<Operation>>, of operations: [Operation],
-        reserved: Bool
+        reserved: Bool, behind leader: Operation?
     ) {
         var others: [Operation] = []
         var isSuspicious = false
@@ -132,14 +137,19 @@ extension OperationQueue {
         }
         if isObserved { recordAddition(of: references) }
         // The operations are not all added in one hold of the lock, because workers want it too.
-        for start in stride(from: 0, to: references.count, by: Self.additionsAtOnce) {
-            let part = references[start..<min(start + Self.additionsAtOnce, references.count)]
+        // Those that go behind a leader are added from the end: each part moves what is behind.
+        let size = leader == nil ? Self.additionsAtOnce : Self.additionsAtOnceBehind
+        let starts = stride(from: 0, to: references.count, by: size)
+        for start in leader == nil ? Array(starts) : starts.reversed() {
+            let part = references[start..<min(start + size, references.count)]
             let (refused, promotions) = eventOffering { state in
                 let wasEmpty = state.isEmpty
-                state.makeSpace(for: references.count - start)
+                var free = leader.map { state.makePlaces(part.count, behind: $0) }
+                if free == nil { state.makeSpace(for: references.count - start) }
                 let refused = part.first { reference in
                     reference._withUnsafeGuaranteedRef {
-                        let added = state.add($0, to: self, reserved: reserved)
+                        let added = state.add($0, to: self, reserved: reserved, at: free)
+                        free = free.map { $0 + 1 }
                         if added?.isBetweenOthers == true { isSuspicious = true }
                         return added == nil && !reserved
                     }
@@ -163,6 +173,7 @@ extension OperationQueue {
     }
 
     private static let additionsAtOnce = 256
+    private static let additionsAtOnceBehind = 4_096
 
     /// Checks that an operation whose class keeps its own state was not started by hand, and asks
     /// the operation's companion.

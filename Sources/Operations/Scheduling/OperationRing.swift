@@ -292,6 +292,39 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
         self = replacement
     }
 
+    /// Moves the entries behind a place, to make places between for ``fill(_:with:)``.
+    ///
+    /// - Parameter move: called with the old and the new place of each entry, in order.
+    /// - Complexity: O(capacity).
+    mutating func makePlaces(
+        _ added: Int, behind place: Int, move: (Element, Int, Int) -> Void
+    ) {
+        setBits()
+        setMarks()
+        var larger = max(64, capacity)
+        while larger < tail - head + added { larger *= 2 }
+        var replacement = Ring(capacity: larger)
+        (replacement.head, replacement.tail) = (head, tail + added)
+        replacement.markedTail = replacement.tail
+        for old in head..<tail where isInUse(old) {
+            let entry = slots[slot(old)]
+            let new = old <= place ? old : old + added
+            replacement.fill(new, with: entry)
+            for lane in 0..<laneCount where isReady(old, lane: lane) {
+                replacement.setReady(new, lane: lane)
+            }
+            move(entry, old, new)
+        }
+        self = replacement
+    }
+
+    /// Puts an entry into a place that is not in use.
+    mutating func fill(_ place: Int, with entry: Element) {
+        slots[slot(place)] = entry
+        marks[slot(place) >> 6] |= 1 << UInt64(place & 63)
+        count += 1
+    }
+
     /// Exchanges a ring that has become empty for a small one, if it has much memory, and returns
     /// it.
     mutating func shrink() -> RetiredRing<Element>? {

@@ -192,13 +192,15 @@ struct QueueState: ~Copyable {
 
     /// Adds an operation at the end of the ring, which keeps a reference to it.
     ///
-    /// - Parameter isRetained: whether the ring takes over a reference of the caller.
+    /// - Parameters:
+    ///   - isRetained: whether the ring takes over a reference of the caller.
+    ///   - free: a place that is not in use; nil for one at the end.
     /// - Returns: the operation's new state, or nil if the operation is in a queue already, was
     ///   started already, or is not reserved as `reserved` says.
     @inline(__always)
     mutating func add(
         _ operation: Operation, to queue: OperationQueue, reserved: Bool = false,
-        isRetained: Bool = false
+        isRetained: Bool = false, at free: Int? = nil
     ) -> LifecycleState? {
         let rank = ignoresQuality ? 0 : qualityRank
         guard
@@ -206,10 +208,17 @@ struct QueueState: ~Copyable {
                 $0.enqueued(reserved: reserved, qualityRank: rank)
             })?.after
         else { return nil }
-        if !ring.hasSpace(for: 1) { makeSpace(for: 1) }
         let reference = Unmanaged.passUnretained(operation)
         if !isRetained { _ = reference.retain() }
-        let place = ring.append(.operation(reference))
+        let place: Int
+        if let free {
+            // No entry may move before all free places are filled.
+            ring.fill(free, with: .operation(reference))
+            place = free
+        } else {
+            if !ring.hasSpace(for: 1) { makeSpace(for: 1) }
+            place = ring.append(.operation(reference))
+        }
         operation.sequence.store(place, ordering: .relaxed)
         // From here on other threads can reach the queue from the operation.
         operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
@@ -231,8 +240,25 @@ struct QueueState: ~Copyable {
     /// Makes sure that so many operations can be added without another allocation.
     mutating func makeSpace(for additions: Int) {
         guard !ring.hasSpace(for: additions) else { return }
+        moveEntries { ring, move in ring.growOrCompact(for: additions, move: move) }
+    }
+
+    /// Makes places behind an operation, before all that was added after it. Returns the first.
+    ///
+    /// - Complexity: O(places).
+    @inline(never)
+    mutating func makePlaces(_ count: Int, behind operation: Operation) -> Int {
+        let place = operation.place
+        moveEntries { ring, move in ring.makePlaces(count, behind: place, move: move) }
+        return place + 1
+    }
+
+    /// Updates everything that refers to places.
+    private mutating func moveEntries(
+        _ body: (inout OperationRing, (Entry, Int, Int) -> Void) -> Void
+    ) {
         var places: [(old: Int, new: Int)] = []
-        ring.growOrCompact(for: additions) { entry, old, new in
+        body(&ring) { entry, old, new in
             if let operation = entry.operation {
                 operation._withUnsafeGuaranteedRef { $0.sequence.store(new, ordering: .relaxed) }
             }

@@ -102,7 +102,8 @@ extension Operation {
         case .finished: return []
         case .starting, .executing:
             let nodes = (self as? BlockGraphRun)?.nodesAsOperations ?? []
-            let targets = BlockedWait.targets(in: self) + (nodes.isEmpty ? [] : [.operations(nodes)])
+            let targets =
+                BlockedWait.targets(in: self) + (nodes.isEmpty ? [] : [.operations(nodes)])
             return targets.filter { !$0.isOver }.map { Blocker(waitFor: $0, scope) }
         case .created: return blockersOutsideQueue(state)
         case .waiting, .checkingReadiness, .queued:

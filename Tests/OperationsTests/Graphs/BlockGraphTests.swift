@@ -134,6 +134,24 @@ struct BlockGraphTests {
         #expect(ran.events.suffix(2) == ["barrier", "last"])
     }
 
+    /// The nodes have the turn of the run also as operations, however many there are.
+    @Test func nodesAsOperationsGoBeforeWhatWasAddedLater() async throws {
+        let queue = serialQueue()
+        _ = queue.progress
+        queue.isSuspended = true
+        var graph = BlockGraph()
+        for number in 0..<5_000 { graph.add { [ran] in ran.record("\(number)") } }
+        queue.addOperation(block("before"))
+        try queue.add(graph)
+        queue.addOperation(block("after"))
+        queue.addBarrierBlock(block("barrier"))
+        queue.addOperation(block("last"))
+        queue.isSuspended = false
+        await queue.drain()
+        let nodes = (0..<5_000).map { "\($0)" }
+        #expect(ran.events == ["before"] + nodes + ["after", "barrier", "last"])
+    }
+
     @Test(arguments: [true, false], [1, 3])
     func nodesRunUnderWidth(isPlain: Bool, width: Int) async throws {
         let queue = plainOrNot(isPlain)
@@ -360,11 +378,11 @@ struct BlockGraphTests {
         #expect(try await limited.value[node] == 4)
     }
 
-    @Test func observersSeeNodesByName() async throws {
+    @Test func observersSeeNodes() async throws {
         let queue = OperationQueue()
         let counts = Recorder<Int>()
-        let token = queue.observe(\.operationCount) { queue, _ in
-            counts.record(queue.operationCount)
+        let token = queue.observe(\.operationCount, options: .new) { _, change in
+            counts.record(change.newValue ?? 0)
         }
         defer { token.invalidate() }
         var graph = BlockGraph()
@@ -519,6 +537,52 @@ struct BlockGraphTests {
                 #expect(model.mistake(results, ran.events) == nil, "seed \(seed)")
             }
         }
+    }
+}
+
+extension BlockGraphTests {
+    /// Whatever happens to runs and to their queue: each run ends, no node runs twice, and each
+    /// node of a run that was not cancelled runs.
+    @Test(arguments: 0..<30 as Range<UInt64>)
+    func runsEndWhateverHappens(seed: UInt64) async throws {
+        var random = SplitMix64(seed: seed)
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1 + random.below(4)
+        let runs = try (0..<8).map { _ in
+            let marks = (0..<1 + random.below(300)).map { _ in Tally() }
+            var graph = BlockGraph("g")
+            let nodes = marks.map { mark in graph.add { mark.increment() } }
+            for node in nodes.indices.dropFirst() {
+                for _ in 0..<random.below(4) {
+                    graph.connect(
+                        nodes[random.below(node)], before: nodes[node],
+                        on: random.happens(1, in: 3) ? .always : .success)
+                }
+            }
+            return (operation: try queue.add(graph), marks: marks)
+        }
+        for _ in 0..<40 {
+            let run = runs[random.below(runs.count)].operation
+            switch random.below(8) {
+            case 0 where random.happens(1, in: 4): run.cancel()
+            case 1 where random.happens(1, in: 20): queue.cancelAllOperations()
+            case 2: queue.isSuspended.toggle()
+            case 3: queue.maxConcurrentOperationCount = 1 + random.below(4)
+            case 4: queue.add(.priority(random.happens(1, in: 2) ? .high : .low)) {}
+            case 5: run.queuePriority = random.happens(1, in: 2) ? .high : .veryLow
+            case 6: _ = run.explain()
+            default: await Task.yield()
+            }
+        }
+        queue.isSuspended = false
+        await queue.drain()
+        for (run, marks) in runs {
+            #expect(run.isFinished)
+            let counts = marks.map(\.value)
+            let least = run.isCancelled ? 0 : 1
+            #expect(counts.allSatisfy { (least...1).contains($0) }, "seed \(seed)")
+        }
+        #expect(queue.snapshot { $0.running == 0 && $0.graphs.isEmpty && $0.claims.isEmpty })
     }
 }
 

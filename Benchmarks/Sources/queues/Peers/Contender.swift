@@ -19,8 +19,6 @@ protocol Contender: Sendable {
     /// Runs a graph that has run before, so many times.
     func runAgain(_ graph: Graph, times: Int) -> Duration?
     /// Runs a chain by the peer's own means of starting one piece of work after another.
-    func runBlocks(_ graph: Graph) -> Duration? { nil }
-    func runAgain(_ graph: Graph, times: Int) -> Duration? { nil }
     func notifiedChain(_ count: Int) -> Duration?
     /// Runs a graph in a queue with observers.
     func run(_ graph: Graph, seenBy onlookers: Onlookers) -> Duration?
@@ -71,6 +69,8 @@ extension Contender {
     func mixed(_ count: Int) -> Duration? { nil }
     func bytesQueued(_ count: Int) -> Double? { nil }
     func run(_ graph: Graph) -> Duration? { nil }
+    func runBlocks(_ graph: Graph) -> Duration? { nil }
+    func runAgain(_ graph: Graph, times: Int) -> Duration? { nil }
     func notifiedChain(_ count: Int) -> Duration? { run(Graph.chain(count)) }
     func run(_ graph: Graph, seenBy onlookers: Onlookers) -> Duration? { nil }
     func prioritized(_ priorities: [Int]) -> Duration? { nil }
