@@ -10,6 +10,7 @@
  *
  * Sources:
  *   Operations/Graphs/BlockGraphRun.swift
+ *   Operations/Scheduling/NodeRun.swift
  *   Operations/Scheduling/OperationQueue+Nodes.swift
  *   Operations/Scheduling/QueueState+Graphs.swift
  */

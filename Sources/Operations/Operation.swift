@@ -257,6 +257,10 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Starts the task of an operation that is already executing.
     func startTask() {}
 
+    /// The unfinished operations that were made for the nodes of a graph, if the operation is a run
+    /// of such a graph.
+    var nodesAsOperations: [Operation] { [] }
+
     /// Begins the work of an operation on the fast path that may go on after its claim. Returns the
     /// entry that follows at once in the claim.
     func runBeyondClaim(_ claim: Claim, in queue: OperationQueue) -> Entry? {

@@ -14,26 +14,18 @@ private struct NodeOperations {
 /// The operation begins in a claim, like any other. Its nodes then run in claims of their own, or
 /// as operations. The operation ends when no node is left.
 ///
-/// Unchecked because its superclass is. `progress` is guarded by the lock of the queue. The words
-/// are atomics; their memory is allocated when the run begins.
+/// Unchecked because its superclass is. Only `init` sets the variable.
 final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendable {
     let graph: SealedGraph
     let results: NodeResults
     /// The mistake in the graph with which the run fails.
     let mistake: OperationGraphError?
-    /// What the queue knows about the run, if its nodes run as blocks.
+    /// The nodes as blocks. Only `init` sets it.
     @exclusivity(unchecked)
-    var progress = GraphProgress()
-    /// For each node, the number of nodes before it that have not ended, and ``rejected``; once it
-    /// is ready, the next node of the list that it is in.
-    @exclusivity(unchecked)
-    private var words: UnsafeMutablePointer<Atomic<UInt32>>?
-    private let operations = Locked(NodeOperations())
+    private var nodes: BlockNodes?
+    fileprivate let operations = Locked(NodeOperations())
     /// The number of nodes that have not ended, if they run as operations.
     private let unfinishedOperations = Atomic<Int>(0)
-
-    /// Set in the word of a node that does not run, because a condition is not met.
-    private static var rejected: UInt32 { 1 << 31 }
 
     /// - Parameter error: the mistake in the graph; nil if there is none.
     init(_ graph: SealedGraph, failingWith error: OperationGraphError? = nil) {
@@ -44,6 +36,7 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
         }
         (self.graph, self.results, mistake) = (graph, results, error)
         super.init(body: body)
+        nodes = BlockNodes(of: self)
         if let name = graph.name { self.name = name }
         useFastPath(.asynchronous)
     }
@@ -57,15 +50,15 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
         }
     }
 
-    deinit {
-        if let words { Memory.deallocate(words) }
-    }
-
     // MARK: Beginning
 
     override func runBeyondClaim(_ claim: Claim, in queue: OperationQueue) -> Entry? {
-        let roots = graph.needsOperations ? NodeList() : prepare()
-        let beginning = queue.begin(self, of: claim, with: roots)
+        var beginning = QueueState.GraphBeginning.asOperations
+        if let nodes, !graph.needsOperations {
+            beginning = queue.begin(nodes, of: claim, with: nodes.prepare())
+        } else {
+            queue.detachRun(from: claim)
+        }
         if queue.isObserved { queue.recordStart(of: self) }
         switch beginning {
         case .asBlocks: break
@@ -89,18 +82,6 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
         runAsOperations(in: own, behind: self)
     }
 
-    /// Counts the nodes before each node. Returns the nodes that come after none.
-    private func prepare() -> NodeList {
-        let words = Memory.allocate(of: Atomic<UInt32>.self, count: graph.count)
-        self.words = words
-        graph.copyCounts(to: UnsafeMutableRawPointer(words).assumingMemoryBound(to: UInt32.self))
-        var roots = NodeList()
-        for node in 0..<UInt32(graph.count) where !graph.hasDependencies(node) {
-            append(node, to: &roots)
-        }
-        return roots
-    }
-
     override func cancel() {
         super.cancel()
         guard isCancelled else { return }
@@ -109,10 +90,13 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
             let reason = reasonForNodes
             ThreadContext.nesting { Operation.cancel(operations, because: reason) }
         }
-        if retainedQueue()?.cancelNodes(of: self) == true { endOutside() }
+        let isOver = retainedQueue()?.eventOffering { state in
+            nodes.map { state.cancelNodes(of: $0) } ?? false
+        }
+        if isOver == true { endOutside() }
     }
 
-    private var reasonForNodes: CancellationReason {
+    fileprivate var reasonForNodes: CancellationReason {
         .message("\(label), which it is a node of, was cancelled: \(reasonAndFailures.reason)")
     }
 
@@ -131,188 +115,18 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
         if retainedQueue()?.driver != nil { end() } else { Self.performOutside { self.end() } }
     }
 
-    // MARK: The list of ready nodes
-
-    @inline(__always)
-    private func word(_ node: UInt32) -> UnsafeMutablePointer<Atomic<UInt32>> {
-        words.unsafelyUnwrapped + Int(node)
-    }
-
-    /// Puts a ready node at the end of a list.
-    @inline(__always)
-    func append(_ node: UInt32, to list: inout NodeList) {
-        word(node).pointee.store(NodeList.none, ordering: .relaxed)
-        if list.isEmpty {
-            list.first = node
-        } else {
-            word(list.last).pointee.store(node, ordering: .relaxed)
-        }
-        list.last = node
-        list.count &+= 1
-    }
-
-    /// Makes a node the one before another one in a list.
-    @inline(__always)
-    func link(_ node: UInt32, before next: UInt32) {
-        word(node).pointee.store(next, ordering: .relaxed)
-    }
-
-    /// Returns the node after another one in a list; ``NodeList/none`` at the end.
-    @inline(__always)
-    func next(after node: UInt32) -> UInt32 { word(node).pointee.load(ordering: .relaxed) }
-
-    /// Returns a list whose first node and links are known.
-    func list(from first: UInt32) -> NodeList {
-        var list = NodeList(first: first, last: first, count: 1)
-        while next(after: list.last) != NodeList.none {
-            list.last = next(after: list.last)
-            list.count &+= 1
-        }
-        return list
-    }
-
-    // MARK: Nodes as blocks
-
-    /// What the end of a node leads to.
-    struct Following {
-        /// The first node that has become ready.
-        var first: UInt32?
-        /// The other nodes that have become ready.
-        var others = NodeList()
-        /// The number of nodes that have ended without running, because a condition is not met.
-        var skippedCount = 0
-    }
-
-    /// Lowers the counts of the nodes that come after a node, which has ended.
-    @inline(__always)
-    func follow(_ node: UInt32, _ outcome: LifecycleState.Outcome) -> Following {
-        var following = Following()
-        guard outcome == .succeeded, !graph.hasHandlers else {
-            followByConditions(node, outcome, &following)
-            return following
-        }
-        for successor in graph.successors(of: node) {
-            switch dependencyEnded(before: successor.index) {
-            case .waits: break
-            case .isReady: add(successor.index, to: &following)
-            case .isRejected: skip(successor.index, &following)
-            }
-        }
-        return following
-    }
-
-    @inline(__always)
-    private func add(_ node: UInt32, to following: inout Following) {
-        if following.first == nil {
-            following.first = node
-        } else {
-            append(node, to: &following.others)
-        }
-    }
-
-    private enum Standing { case waits, isReady, isRejected }
-
-    /// Lowers the count of a node by one.
-    @inline(__always)
-    private func dependencyEnded(before node: UInt32) -> Standing {
-        let word = word(node)
-        // Nobody else lowers the count of a node that comes after one unfinished node, and nobody
-        // else reads it.
-        if word.pointee.load(ordering: .acquiring) == 1 { return .isReady }
-        let left = word.pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
-        if left == 0 { return .isReady }
-        return left == Self.rejected ? .isRejected : .waits
-    }
-
-    /// Does what ``follow(_:_:)`` does, for any outcome and any conditions.
-    @inline(never)
-    private func followByConditions(
-        _ node: UInt32, _ outcome: LifecycleState.Outcome, _ following: inout Following
-    ) {
-        var ended = [(node: node, outcome: outcome)]
-        while let (node, outcome) = ended.popLast() {
-            for successor in graph.successors(of: node) {
-                let condition = successor.condition
-                if !condition.isMet(by: outcome) {
-                    reject(successor.index, after: node, on: condition)
-                } else if condition == .failure {
-                    results.recordHandling(of: node)
-                }
-                switch dependencyEnded(before: successor.index) {
-                case .waits: break
-                case .isReady: add(successor.index, to: &following)
-                case .isRejected:
-                    following.skippedCount += 1
-                    ended.append((successor.index, results.outcome(of: successor.index)))
-                }
-            }
-        }
-    }
-
-    @inline(never)
-    private func skip(_ node: UInt32, _ following: inout Following) {
-        following.skippedCount += 1
-        followByConditions(node, results.outcome(of: node), &following)
-    }
-
-    /// Keeps a node from running, because a condition is not met. The node ends once all nodes
-    /// before it have.
-    private func reject(_ node: UInt32, after other: UInt32, on condition: DependencyCondition) {
-        let before = word(node).pointee.bitwiseOr(
-            Self.rejected, ordering: .acquiringAndReleasing
-        ).oldValue
-        // Whoever lowers the count to zero comes after this record.
-        guard before & Self.rejected == 0 else { return }
-        results.record(results.reason(after: other, on: condition), of: node)
-    }
-
-    // MARK: Operations of nodes that run as blocks
-
-    /// Makes the operation of a node that the calling thread runs, retained.
-    func makeOperation(of node: UInt32, in queue: OperationQueue) -> Unmanaged<Operation> {
-        let operation = Operation()
-        operation.useFastPath()
-        operation.name = graph.name(of: node) ?? graph.label(of: node)
-        _ = operation.exchange { $0.enqueued() }
-        _ = operation.exchange { $0.begunOnFastPath() }
-        // It counts as one that holds the slot of the claim, and leaves no queue.
-        _ = operation.exchange { $0.detachedFromBatch(holdsSlot: true) }
-        operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
-        operations.withLock { $0.running[node] = operation }
-        // A thread that cancels the run from here on finds the operation.
-        if status.has(.cancelled) { operation.cancel(because: reasonForNodes) }
-        return .passRetained(operation)
-    }
-
-    /// Ends the operation that was made for a node, which has run. Returns how the node has ended.
-    func endOperation(
-        _ operation: Operation, of node: UInt32, _ outcome: LifecycleState.Outcome
-    ) -> LifecycleState.Outcome {
-        operations.withLock { _ = $0.running.removeValue(forKey: node) }
-        if outcome == .failed, case .failed(let error) = results.failure(of: node) {
-            operation.fail(error)
-            operation.failureRecord?.observe()
-        }
-        let isCancelled = operation.status.has(.cancelled)
-        operation.finish()
-        guard outcome == .succeeded, isCancelled else { return outcome }
-        results.record(
-            .cancelled(because: operation.cancellationReason ?? .requested, cause: nil), of: node)
-        return .cancelled
-    }
-
     // MARK: Explaining
 
     /// The unfinished operations of the nodes, if the nodes run as operations.
-    var nodesAsOperations: [Operation] {
+    override var nodesAsOperations: [Operation] {
         guard unfinishedOperations.load(ordering: .acquiring) > 0 else { return [] }
         return operations.withLock { $0.running.sorted { $0.key < $1.key }.map(\.value) }
     }
 
     /// What the nodes do; nil if they do not run as blocks.
     func nodesReason(in queue: OperationQueue) -> OperationExplanation.Reason? {
-        let nodes = queue.eventOffering { $0.nodes(of: self) }
-        return nodes.map { nodes in
+        let found = queue.eventOffering { state in nodes.flatMap { state.nodes(of: $0) } }
+        return found.map { nodes in
             .runningNodes(
                 ended: graph.count - nodes.unfinished, of: graph.count,
                 running: nodes.running.sorted().map { graph.label(of: $0) }, ready: nodes.ready,
@@ -329,7 +143,7 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
         guard graph.count > 0 else { return endOutside() }
         let made = (0..<UInt32(graph.count)).map { makeOperation(of: $0, for: queue) }
         for (node, operation) in made.enumerated() {
-            for successor in graph.successors(of: UInt32(node)) {
+            for successor in graph.rows.successors(of: UInt32(node)) {
                 _ = made[Int(successor.index)].connect(
                     to: operation, on: successor.condition, isOfGraph: true)
             }
@@ -389,5 +203,109 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
             1, ordering: .acquiringAndReleasing
         ).newValue
         if left == 0 { endOutside() }
+    }
+}
+
+/// The nodes of a run, as blocks.
+///
+/// Unchecked because its superclass is.
+private final class BlockNodes: NodeRun, @unchecked Sendable {
+    private unowned(unsafe) let block: BlockGraphRun
+
+    init(of run: BlockGraphRun) {
+        block = run
+        super.init(of: run, run.graph.rows)
+    }
+
+    override func run(_ node: UInt32) -> Bool {
+        let error = block.graph.bodies.withUnsafeBufferPointer { bodies in
+            NodeBody.run(at: bodies.baseAddress.unsafelyUnwrapped + Int(node), block.results)
+        }
+        guard let error else { return true }
+        block.results.record(.failed(error), of: node)
+        return false
+    }
+
+    override func outcome(of node: UInt32) -> LifecycleState.Outcome {
+        block.results.outcome(of: node)
+    }
+
+    override func recordRejection(
+        of node: UInt32, after other: UInt32, on condition: DependencyCondition
+    ) {
+        block.results.record(block.results.reason(after: other, on: condition), of: node)
+    }
+
+    override func recordHandling(of node: UInt32) { block.results.recordHandling(of: node) }
+
+    override func end() { block.end() }
+
+    /// Makes the operation of a node that the calling thread runs, retained.
+    override func makeOperation(of node: UInt32, in queue: OperationQueue) -> Unmanaged<Operation> {
+        let operation = Operation()
+        operation.useFastPath()
+        operation.name = block.graph.name(of: node) ?? block.graph.label(of: node)
+        _ = operation.exchange { $0.enqueued() }
+        _ = operation.exchange { $0.begunOnFastPath() }
+        // It counts as one that holds the slot of the claim, and leaves no queue.
+        _ = operation.exchange { $0.detachedFromBatch(holdsSlot: true) }
+        operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
+        block.operations.withLock { $0.running[node] = operation }
+        // A thread that cancels the run from here on finds the operation.
+        if isCancelled { operation.cancel(because: block.reasonForNodes) }
+        return .passRetained(operation)
+    }
+
+    /// Ends the operation that was made for a node, which has run. Returns how the node has ended.
+    override func endOperation(
+        _ operation: Operation, of node: UInt32, _ outcome: LifecycleState.Outcome
+    ) -> LifecycleState.Outcome {
+        block.operations.withLock { _ = $0.running.removeValue(forKey: node) }
+        if outcome == .failed, case .failed(let error) = block.results.failure(of: node) {
+            operation.fail(error)
+            operation.failureRecord?.observe()
+        }
+        let wasCancelled = operation.status.has(.cancelled)
+        operation.finish()
+        guard outcome == .succeeded, wasCancelled else { return outcome }
+        block.results.record(
+            .cancelled(because: operation.cancellationReason ?? .requested, cause: nil), of: node)
+        return .cancelled
+    }
+}
+
+extension NodeBody {
+    /// Runs a block. Returns the error that it throws.
+    ///
+    /// The bits of the block are copied, and no reference is counted: the graph keeps the block.
+    @inline(__always)
+    fileprivate static func run(
+        at place: UnsafePointer<NodeBody>, _ results: NodeResults
+    ) -> (any Error)? {
+        withUnsafeTemporaryAllocation(of: NodeBody.self, capacity: 1) { buffer in
+            let memory = buffer.baseAddress.unsafelyUnwrapped
+            UnsafeMutableRawPointer(memory).copyMemory(
+                from: place, byteCount: MemoryLayout<NodeBody>.size)
+            let body = memory.move()
+            let error = body.run(results)
+            memory.initialize(to: body)
+            return error
+        }
+    }
+
+    /// Not inlined: inside its caller, the call would retain and release the closure.
+    @inline(never)
+    private func run(_ results: NodeResults) -> (any Error)? {
+        do {
+            switch self {
+            case .plain(let body): try body()
+            case .typed(let body): try body(results)
+            // A graph with such a node runs as operations.
+            case .asynchronous: break
+            }
+            return nil
+        } catch {
+            return error
+        }
     }
 }

@@ -34,7 +34,7 @@ extension ThreadContext {
     /// Enters the operation of the node that this thread runs, which it makes. The thread stays
     /// inside the run of the graph.
     private func materializeNode(
-        of claim: Claim, _ graph: Unmanaged<BlockGraphRun>, in queue: OperationQueue
+        of claim: Claim, _ graph: Unmanaged<NodeRun>, in queue: OperationQueue
     ) {
         let operation = graph._withUnsafeGuaranteedRef {
             $0.makeOperation(of: claim.node.load(ordering: .relaxed), in: queue)

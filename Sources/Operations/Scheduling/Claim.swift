@@ -29,7 +29,7 @@ final class Claim: @unchecked Sendable {
     private let successors = UnsafeMutablePointer<Unmanaged<Operation>>.allocate(capacity: capacity)
     private let successorCount = Atomic<Int>(0)
     /// The run whose nodes the entries are; nil if they are operations and blocks.
-    private(set) var graph: Unmanaged<BlockGraphRun>?
+    private(set) var graph: Unmanaged<NodeRun>?
     /// The node that the owner runs or has run last. Only the owner changes it.
     let node = Atomic<UInt32>(NodeList.none)
     /// The number of nodes that have ended. Only the owner changes it.
@@ -181,7 +181,7 @@ final class Claim: @unchecked Sendable {
     ///
     /// - Parameter take: returns the next ready node.
     func claimed(
-        nodesOf run: BlockGraphRun, recallEpoch: UInt32, urgency: Urgency, lane: Int,
+        nodesOf run: NodeRun, recallEpoch: UInt32, urgency: Urgency, lane: Int,
         take: () -> UInt32?
     ) {
         claimed(holdsSlot: true, recallEpoch: recallEpoch, urgency: urgency, lane: lane) {
@@ -352,7 +352,7 @@ final class Claim: @unchecked Sendable {
     }
 
     /// Takes the ready nodes that the owner has kept.
-    func takeKeptNodes(of run: BlockGraphRun) -> NodeList {
+    func takeKeptNodes(of run: NodeRun) -> NodeList {
         guard firstKeptNode.load(ordering: .relaxed) != NodeList.none else { return NodeList() }
         let first = firstKeptNode.exchange(NodeList.none, ordering: .acquiringAndReleasing)
         return first == NodeList.none ? NodeList() : run.list(from: first)
@@ -442,7 +442,7 @@ final class Claim: @unchecked Sendable {
 
     /// Keeps nodes that have become ready.
     @inline(__always)
-    func keepNodes(_ list: NodeList, of run: BlockGraphRun) {
+    func keepNodes(_ list: NodeList, of run: NodeRun) {
         var first = firstKeptNode.load(ordering: .acquiring)
         while true {
             run.link(list.last, before: first)

@@ -10,7 +10,7 @@ extension OperationQueue {
 
     /// Takes a run out of its claim. Its nodes run as blocks if this queue can run them so.
     func begin(
-        _ run: BlockGraphRun, of claim: Claim, with roots: NodeList
+        _ run: NodeRun, of claim: Claim, with roots: NodeList
     ) -> QueueState.GraphBeginning {
         let mayUseBlocks = companion == nil && tasks == nil
         return eventOffering {
@@ -18,49 +18,38 @@ extension OperationQueue {
         }
     }
 
-    /// Drops the nodes of a cancelled run that have not begun. Returns whether the run is over.
-    func cancelNodes(of run: BlockGraphRun) -> Bool {
-        eventOffering { $0.cancelNodes(of: run) }
-    }
+    /// Takes a run out of its claim whose nodes run as operations.
+    func detachRun(from claim: Claim) { eventOffering { $0.detachRun(from: claim) } }
 
     /// Runs the nodes of a claim, and nodes that become ready at their ends.
     @inline(never)
-    func runNodes(of claim: Claim, _ run: BlockGraphRun, context: ThreadContext) {
-        context.inside(run, of: self) {
+    func runNodes(of claim: Claim, _ run: NodeRun, context: ThreadContext) {
+        context.inside(run.operation, of: self) {
             let thread = context.placeOfOperationState
             let place = Unmanaged.passUnretained(claim).toOpaque()
-            run.graph.bodies.withUnsafeBufferPointer { bodies in
-                while let first = takeNext(from: claim, context: context)?.node {
-                    var next = Optional(first)
-                    var left = Self.mostInARow
-                    while let node = next {
-                        thread.pointee.blockClaim = place
-                        claim.node.store(node, ordering: .relaxed)
-                        var outcome = LifecycleState.Outcome.succeeded
-                        if run.status.has(.cancelled) {
-                            outcome = .cancelled
-                        } else if let error = NodeBody.run(
-                            at: bodies.baseAddress.unsafelyUnwrapped + Int(node), run.results)
-                        {
-                            run.results.record(.failed(error), of: node)
-                            outcome = .failed
-                        }
-                        if thread.pointee.blockClaim == nil {
-                            outcome = endOperation(of: node, run, outcome, context: context)
-                        }
-                        left -= 1
-                        next = end(node, of: claim, run, outcome, mayFollow: left > 0)
+            while let first = takeNext(from: claim, context: context)?.node {
+                var next = Optional(first)
+                var left = Self.mostInARow
+                while let node = next {
+                    thread.pointee.blockClaim = place
+                    claim.node.store(node, ordering: .relaxed)
+                    var outcome = LifecycleState.Outcome.cancelled
+                    if !run.isCancelled { outcome = run.run(node) ? .succeeded : .failed }
+                    if thread.pointee.blockClaim == nil {
+                        outcome = endOperation(of: node, run, outcome, context: context)
                     }
+                    left -= 1
+                    next = end(node, of: claim, run, outcome, mayFollow: left > 0)
                 }
-                thread.pointee.blockClaim = nil
             }
+            thread.pointee.blockClaim = nil
         }
     }
 
     /// Ends a node. Returns the node that follows at once.
     @inline(__always)
     private func end(
-        _ node: UInt32, of claim: Claim, _ run: BlockGraphRun,
+        _ node: UInt32, of claim: Claim, _ run: NodeRun,
         _ outcome: LifecycleState.Outcome, mayFollow: Bool
     ) -> UInt32? {
         var following = run.follow(node, outcome)
@@ -76,7 +65,7 @@ extension OperationQueue {
 
     /// Makes ready nodes available to other workers. If these have other work, the claim keeps the
     /// nodes until a thread takes the queue's lock for it.
-    private func handOn(_ nodes: NodeList, of claim: Claim, _ run: BlockGraphRun) {
+    private func handOn(_ nodes: NodeList, of claim: Claim, _ run: NodeRun) {
         if hasCompetingWork, recallEpoch == claim.recallEpoch {
             claim.keepNodes(nodes, of: run)
             WorkerPool.watchBatches()
@@ -88,46 +77,10 @@ extension OperationQueue {
     /// Ends the operation that was made for a node which has run.
     @inline(never)
     private func endOperation(
-        of node: UInt32, _ run: BlockGraphRun, _ outcome: LifecycleState.Outcome,
+        of node: UInt32, _ run: NodeRun, _ outcome: LifecycleState.Outcome,
         context: ThreadContext
     ) -> LifecycleState.Outcome {
         guard let operation = context.leaveNode()?.takeRetainedValue() else { return outcome }
         return run.endOperation(operation, of: node, outcome)
-    }
-}
-
-extension NodeBody {
-    /// Runs a block. Returns the error that it throws.
-    ///
-    /// The bits of the block are copied, and no reference is counted: the graph keeps the block.
-    @inline(__always)
-    fileprivate static func run(
-        at place: UnsafePointer<NodeBody>, _ results: NodeResults
-    ) -> (any Error)? {
-        withUnsafeTemporaryAllocation(of: NodeBody.self, capacity: 1) { buffer in
-            let memory = buffer.baseAddress.unsafelyUnwrapped
-            UnsafeMutableRawPointer(memory).copyMemory(
-                from: place, byteCount: MemoryLayout<NodeBody>.size)
-            let body = memory.move()
-            let error = body.run(results)
-            memory.initialize(to: body)
-            return error
-        }
-    }
-
-    /// Not inlined: inside its caller, the call would retain and release the closure.
-    @inline(never)
-    private func run(_ results: NodeResults) -> (any Error)? {
-        do {
-            switch self {
-            case .plain(let body): try body()
-            case .typed(let body): try body(results)
-            // A graph with such a node runs as operations.
-            case .asynchronous: break
-            }
-            return nil
-        } catch {
-            return error
-        }
     }
 }

@@ -32,7 +32,7 @@ struct GraphProgress {
 
 /// The runs that have ready nodes.
 struct ReadyGraphs {
-    typealias Reference = Unmanaged<BlockGraphRun>
+    typealias Reference = Unmanaged<NodeRun>
 
     private var runs: [Reference] = []
 
@@ -40,9 +40,9 @@ struct ReadyGraphs {
         @inline(__always) get { runs.isEmpty }
     }
 
-    mutating func insert(_ run: BlockGraphRun) { runs.append(.passUnretained(run)) }
+    mutating func insert(_ run: NodeRun) { runs.append(.passUnretained(run)) }
 
-    mutating func remove(_ run: BlockGraphRun) {
+    mutating func remove(_ run: NodeRun) {
         runs.removeAll { $0.toOpaque() == Unmanaged.passUnretained(run).toOpaque() }
     }
 
@@ -54,9 +54,9 @@ struct ReadyGraphs {
         var best: (run: Reference, lane: Int, place: Int)?
         for run in runs {
             let (lane, place, isWanted) = run._withUnsafeGuaranteedRef { run in
-                let state = run.status
+                let state = run.operation.status
                 let isWanted = urgency.map { $0 == state.quality.urgency } ?? true
-                return (state.lane, run.place, isWanted)
+                return (state.lane, run.operation.place, isWanted)
             }
             if let best, (best.lane, -best.place) > (lane, -place) { continue }
             if isWanted { best = (run, lane, place) }
@@ -65,7 +65,7 @@ struct ReadyGraphs {
     }
 
     var highestUrgency: Urgency? {
-        runs.lazy.map { $0._withUnsafeGuaranteedRef { $0.status.quality.urgency } }.max()
+        runs.lazy.map { $0._withUnsafeGuaranteedRef { $0.operation.status.quality.urgency } }.max()
     }
 }
 
@@ -84,27 +84,33 @@ extension QueueState {
     ///
     /// - Parameter roots: the nodes that come after none.
     mutating func begin(
-        _ run: BlockGraphRun, of claim: Claim, with roots: NodeList, mayUseBlocks: Bool
+        _ run: NodeRun, of claim: Claim, with roots: NodeList, mayUseBlocks: Bool
     ) -> GraphBeginning {
-        _ = claim.takeOutLast()
-        // The counts of the nodes were copied, which says nothing about the next operations.
-        claim.hasMisleadingTime = true
-        _ = run.exchange { $0.detachedFromBatch() }
-        guard mayUseBlocks, takesBlocks, !run.graph.needsOperations else { return .asOperations }
-        guard run.graph.count > 0, !run.status.has(.cancelled) else {
+        detachRun(from: claim)
+        guard mayUseBlocks, takesBlocks else { return .asOperations }
+        guard run.rows.count > 0, !run.isCancelled else {
             run.progress.phase = .over
             return .withoutNodes
         }
         run.progress.phase = .running
-        run.progress.unfinished = run.graph.count
+        run.progress.unfinished = run.rows.count
         insert(roots, of: run)
         return .asBlocks
     }
 
+    /// Takes a run, which has begun, out of its claim.
+    mutating func detachRun(from claim: Claim) {
+        // The counts of the nodes were copied, which says nothing about the next operations.
+        claim.hasMisleadingTime = true
+        claim.takeOutLast()._withUnsafeGuaranteedRef {
+            _ = $0.exchange { $0.detachedFromBatch() }
+        }
+    }
+
     /// Adds ready nodes, before the others.
-    mutating func insert(_ nodes: NodeList, of run: BlockGraphRun) {
+    mutating func insert(_ nodes: NodeList, of run: NodeRun) {
         // The nodes of a cancelled run do not run.
-        guard !nodes.isEmpty, run.progress.phase == .running, !run.status.has(.cancelled) else {
+        guard !nodes.isEmpty, run.progress.phase == .running, !run.isCancelled else {
             return
         }
         if run.progress.ready.isEmpty {
@@ -115,7 +121,7 @@ extension QueueState {
             run.progress.ready.first = nodes.first
             run.progress.ready.count += nodes.count
         }
-        if run.status.lane > lowestClaimedLane { recallClaims() }
+        if run.operation.status.lane > lowestClaimedLane { recallClaims() }
     }
 
     // MARK: Claims
@@ -148,7 +154,7 @@ extension QueueState {
     }
 
     /// Takes back the nodes that the owner of a claim has not begun.
-    mutating func returnNodes(of claim: Claim, _ graph: Unmanaged<BlockGraphRun>) {
+    mutating func returnNodes(of claim: Claim, _ graph: Unmanaged<NodeRun>) {
         insertKeptNodes(of: claim, graph)
         graph._withUnsafeGuaranteedRef { run in
             var rest = NodeList()
@@ -159,14 +165,14 @@ extension QueueState {
         }
     }
 
-    mutating func insertKeptNodes(of claim: Claim, _ graph: Unmanaged<BlockGraphRun>) {
+    mutating func insertKeptNodes(of claim: Claim, _ graph: Unmanaged<NodeRun>) {
         graph._withUnsafeGuaranteedRef { run in insert(claim.takeKeptNodes(of: run), of: run) }
     }
 
     /// Counts the nodes of a retired claim as ended. Returns the run if it is over.
     mutating func retireNodes(
-        of claim: Claim, _ graph: Unmanaged<BlockGraphRun>
-    ) -> Unmanaged<BlockGraphRun>? {
+        of claim: Claim, _ graph: Unmanaged<NodeRun>
+    ) -> Unmanaged<NodeRun>? {
         let run = graph._withUnsafeGuaranteedRef { $0 }
         run.progress.unfinished -= claim.endedNodeCount
         run.progress.claimCount -= 1
@@ -175,7 +181,7 @@ extension QueueState {
 
     /// Returns what the nodes of a run do; nil if they do not run as blocks.
     mutating func nodes(
-        of run: BlockGraphRun
+        of run: NodeRun
     ) -> (unfinished: Int, running: [UInt32], ready: Int)? {
         guard run.progress.phase == .running else { return nil }
         let reference = Unmanaged.passUnretained(run)
@@ -192,9 +198,9 @@ extension QueueState {
     /// claim holds.
     ///
     /// A run may be cancelled while the lock is held, between an insertion of nodes and this.
-    private mutating func ends(_ run: BlockGraphRun) -> Bool {
+    private mutating func ends(_ run: NodeRun) -> Bool {
         guard run.progress.phase == .running else { return false }
-        let isCancelled = run.status.has(.cancelled)
+        let isCancelled = run.isCancelled
         if isCancelled, !run.progress.ready.isEmpty {
             graphs.remove(run)
             run.progress.ready = NodeList()
@@ -207,10 +213,10 @@ extension QueueState {
     }
 
     /// Drops the nodes of a cancelled run that no claim holds. Returns whether the run is over.
-    mutating func cancelNodes(of run: BlockGraphRun) -> Bool { ends(run) }
+    mutating func cancelNodes(of run: NodeRun) -> Bool { ends(run) }
 }
 
-extension BlockGraphRun {
+extension NodeRun {
     /// Removes the first of the ready nodes. The queue's lock is held.
     @inline(__always)
     fileprivate func takeReady() -> UInt32 {

@@ -349,7 +349,7 @@ struct QueueState: ~Copyable {
         /// The operations whose override of `isReady` must be read again; retained.
         var declined: [Reference] = []
         /// The run of a graph whose last node has ended. The ring keeps it alive.
-        var endedGraph: Unmanaged<BlockGraphRun>?
+        var endedGraph: Unmanaged<NodeRun>?
         /// Whether operations are ready.
         var leavesReady = false
         /// The memory of a ring that was large. It is deallocated with the departure, without the

@@ -101,7 +101,7 @@ extension Operation {
         switch state.phase {
         case .finished: return []
         case .starting, .executing:
-            let nodes = (self as? BlockGraphRun)?.nodesAsOperations ?? []
+            let nodes = nodesAsOperations
             let targets =
                 BlockedWait.targets(in: self) + (nodes.isEmpty ? [] : [.operations(nodes)])
             return targets.filter { !$0.isOver }.map { Blocker(waitFor: $0, scope) }
