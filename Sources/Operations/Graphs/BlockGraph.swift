@@ -46,7 +46,7 @@ public struct BlockGraph: Sendable, CustomStringConvertible {
     }
 
     /// A name for messages, and the name of the operations that run the graph.
-    public var name: String?
+    public var name: String? { didSet { willChange() } }
     private(set) var bodies: ContiguousArray<NodeBody> = []
     private(set) var edges: ContiguousArray<NodeEdge> = []
     private(set) var traits: [UInt32: [OperationTrait]] = [:]
@@ -55,7 +55,7 @@ public struct BlockGraph: Sendable, CustomStringConvertible {
     /// cycle.
     private(set) var hasBackwardEdges = false
     /// Tells the graph and its copies from others.
-    private let identity: UInt32
+    let identity: UInt32
     /// The graph as it runs, once it has run in its present form.
     private var cache = SealedGraph.Cache()
 
@@ -147,9 +147,10 @@ public struct BlockGraph: Sendable, CustomStringConvertible {
         node.graph == identity && node.index < bodies.count
     }
 
+    /// Gives up what is known about the graph in its present form. Copies keep it.
     @inline(__always)
     private mutating func willChange() {
-        if cache.isUsed { cache = SealedGraph.Cache() }
+        if cache.isUsed || !isKnownUniquelyReferenced(&cache) { cache = SealedGraph.Cache() }
     }
 
     // MARK: Running

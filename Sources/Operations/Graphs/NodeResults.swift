@@ -50,6 +50,12 @@ final class NodeResults: @unchecked Sendable {
     }
 
     deinit {
+        let slots = 0..<graph.slotCount
+        ThreadContext.releasing {
+            for slot in slots { values[slot] = nil }
+        } later: {
+            slots.compactMap { values[$0].take() }
+        }
         values.deinitialize(count: graph.slotCount)
         values.deallocate()
     }
@@ -61,14 +67,14 @@ final class NodeResults: @unchecked Sendable {
     }
 
     func result<Output>(of node: BlockGraph.Node<Output>) throws -> Output {
+        guard node.id.graph == graph.identity, node.index < graph.count else {
+            misuse("a node of another graph was given to the results of \(graph.label)")
+        }
         if node.slot == noSlot {
             if let failure = failure(of: node.index) { throw error(failure, of: node.index) }
             if let nothing = () as? Output { return nothing }
         } else if node.slot < graph.slotCount, let value = values[Int(node.slot)] as? Output {
             return value
-        }
-        guard node.index < graph.count else {
-            misuse("a node of another graph was given to the results of \(graph.label)")
         }
         guard let failure = failure(of: node.index) else {
             throw OperationResultError.noOutput(operation: graph.label(of: node.index))

@@ -2,12 +2,16 @@ import OperationsRuntime
 import Synchronization
 
 /// A graph of blocks in the form in which it runs: checked for cycles, and with its edges sorted.
-final class SealedGraph: Sendable {
+///
+/// Unchecked: only `deinit` changes the variable.
+final class SealedGraph: @unchecked Sendable {
     let name: String?
     let label: String
-    let bodies: ContiguousArray<NodeBody>
+    @exclusivity(unchecked)
+    private(set) var bodies: ContiguousArray<NodeBody>
     let traits: [UInt32: [OperationTrait]]
     let slotCount: Int
+    let identity: UInt32
     /// Whether a node has what only an operation can have.
     let needsOperations: Bool
     let rows: NodeRows
@@ -17,12 +21,20 @@ final class SealedGraph: Sendable {
     /// - Complexity: O(nodes and edges).
     fileprivate init(_ graph: BlockGraph) throws(OperationGraphError) {
         (name, label, bodies, traits) = (graph.name, graph.label, graph.bodies, graph.traits)
-        slotCount = Int(graph.slotCount)
+        (slotCount, identity) = (Int(graph.slotCount), graph.identity)
         needsOperations =
             bodies.contains(where: \.isAsynchronous)
             || traits.values.contains { OperationOptions($0).haveMoreThanName }
         rows = NodeRows(count: bodies.count, graph.edges)
         if graph.hasBackwardEdges, let cycle = rows.cycle() { throw .cycle(cycle.map(label)) }
+    }
+
+    deinit {
+        ThreadContext.releasing {
+            bodies = []
+        } later: {
+            bodies
+        }
     }
 
     /// Returns a graph without nodes, with the name of another one.

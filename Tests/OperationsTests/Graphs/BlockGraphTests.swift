@@ -74,6 +74,37 @@ struct BlockGraphTests {
         #expect(count.value == 105)
     }
 
+    /// Copies that differ are sealed each by itself, whichever runs first.
+    @Test func copiesAreGraphsOfTheirOwn() async throws {
+        let queue = OperationQueue()
+        var graph = BlockGraph("one")
+        graph.add(body: block("a"))
+        var copy = graph
+        copy.name = "two"
+        let node = copy.add { 2 }
+        #expect(try queue.add(graph).name == "one")
+        let run = try queue.add(copy)
+        #expect(try await run.value[node] == 2 && run.name == "two")
+        await queue.drain()
+        #expect(ran.events == ["a", "a"])
+    }
+
+    @Test func nodesOfOtherGraphsAreRefused() async {
+        let results = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
+        {
+            var (graph, other) = (BlockGraph("g"), BlockGraph())
+            graph.add { 1 }
+            let node = other.add { 1 }
+            _ = try await OperationQueue().run(graph)[node]
+        }
+        expect(results, says: "a node of another graph was given to the results of graph 'g'")
+        let edge = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            var (graph, other) = (BlockGraph("g"), BlockGraph())
+            graph.connect(other.add {}, before: graph.add {})
+        }
+        expect(edge, says: "a node of another graph was given to graph 'g'")
+    }
+
     @Test(arguments: [true, false])
     func emptyGraphEnds(isPlain: Bool) async throws {
         try await plainOrNot(isPlain).run(BlockGraph())
@@ -508,6 +539,26 @@ struct BlockGraphTests {
             let node = graph.add { kept }
             let results = try await queue.run(graph)
             #expect(try results[node] === kept)
+        }
+        await queue.drain()
+        await #expect(comesTrue { releases.value == 1 })
+    }
+
+    /// Each run is captured by a block of the next graph. Their release needs little stack.
+    @Test func longChainsOfRunsAreReleased() async throws {
+        let queue = OperationQueue()
+        let releases = Tally()
+        do {
+            let token = Token(releases)
+            var first = BlockGraph()
+            first.add { _ = token }
+            var last = try queue.add(first)
+            for _ in 0..<20_000 {
+                var graph = BlockGraph()
+                graph.add { [last] in _ = last }
+                last = try queue.add(graph)
+            }
+            _ = try await last.value
         }
         await queue.drain()
         await #expect(comesTrue { releases.value == 1 })
