@@ -211,32 +211,35 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
 /// Unchecked because its superclass is.
 private final class BlockNodes: NodeRun, @unchecked Sendable {
     private unowned(unsafe) let block: BlockGraphRun
+    // These are the run's. Reading them there would retain and release the run for each node.
+    private let graph: SealedGraph
+    private let results: NodeResults
 
     init(of run: BlockGraphRun) {
-        block = run
+        (block, graph, results) = (run, run.graph, run.results)
         super.init(of: run, run.graph.rows)
     }
 
     override func run(_ node: UInt32) -> Bool {
-        let error = block.graph.bodies.withUnsafeBufferPointer { bodies in
-            NodeBody.run(at: bodies.baseAddress.unsafelyUnwrapped + Int(node), block.results)
+        let error = graph.bodies.withUnsafeBufferPointer { bodies in
+            NodeBody.run(at: bodies.baseAddress.unsafelyUnwrapped + Int(node), results)
         }
         guard let error else { return true }
-        block.results.record(.failed(error), of: node)
+        results.record(.failed(error), of: node)
         return false
     }
 
     override func outcome(of node: UInt32) -> LifecycleState.Outcome {
-        block.results.outcome(of: node)
+        results.outcome(of: node)
     }
 
     override func recordRejection(
         of node: UInt32, after other: UInt32, on condition: DependencyCondition
     ) {
-        block.results.record(block.results.reason(after: other, on: condition), of: node)
+        results.record(results.reason(after: other, on: condition), of: node)
     }
 
-    override func recordHandling(of node: UInt32) { block.results.recordHandling(of: node) }
+    override func recordHandling(of node: UInt32) { results.recordHandling(of: node) }
 
     override func end() { block.end() }
 
@@ -244,7 +247,7 @@ private final class BlockNodes: NodeRun, @unchecked Sendable {
     override func makeOperation(of node: UInt32, in queue: OperationQueue) -> Unmanaged<Operation> {
         let operation = Operation()
         operation.useFastPath()
-        operation.name = block.graph.name(of: node) ?? block.graph.label(of: node)
+        operation.name = graph.name(of: node) ?? graph.label(of: node)
         _ = operation.exchange { $0.enqueued() }
         _ = operation.exchange { $0.begunOnFastPath() }
         // It counts as one that holds the slot of the claim, and leaves no queue.
@@ -261,14 +264,14 @@ private final class BlockNodes: NodeRun, @unchecked Sendable {
         _ operation: Operation, of node: UInt32, _ outcome: LifecycleState.Outcome
     ) -> LifecycleState.Outcome {
         block.operations.withLock { _ = $0.running.removeValue(forKey: node) }
-        if outcome == .failed, case .failed(let error) = block.results.failure(of: node) {
+        if outcome == .failed, case .failed(let error) = results.failure(of: node) {
             operation.fail(error)
             operation.failureRecord?.observe()
         }
         let wasCancelled = operation.status.has(.cancelled)
         operation.finish()
         guard outcome == .succeeded, wasCancelled else { return outcome }
-        block.results.record(
+        results.record(
             .cancelled(because: operation.cancellationReason ?? .requested, cause: nil), of: node)
         return .cancelled
     }
