@@ -19,7 +19,7 @@ import Synchronization
 /// value, which can be copied, and run as often as you like, also several times at once: each run
 /// has its own results.
 ///
-/// To a queue, one run of a graph is one operation (``OperationQueue/add(_:)-(BlockGraph)``). The
+/// To a queue, one run of a graph is one operation, which `queue.add(graph)` returns. The
 /// operation has a priority, dependencies and a completion block, it can be cancelled and waited
 /// for, and the queue counts it as one. Its nodes run under the queue's width and suspension, each
 /// in a slot of its own. Once the graph has begun, its nodes go before operations of the same

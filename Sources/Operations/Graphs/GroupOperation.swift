@@ -15,7 +15,7 @@ import Synchronization
 /// When the group starts, it starts its members on a queue of its own. The group has finished when
 /// all members have. Meanwhile it holds no thread, and one slot of its queue. If a member fails and
 /// no other operation handles the failure (``DependencyCondition/failure``), the group fails with
-/// the error once all members have ended; see ``OperationQueue/run(_:)``. Cancelling the group
+/// the error once all members have ended; see ``OperationQueue/run(_:)->()``. Cancelling the group
 /// cancels its members. If the group has not begun by then, its members end with it, without
 /// running their bodies.
 ///
