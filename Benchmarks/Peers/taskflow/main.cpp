@@ -6,19 +6,23 @@
 
 #include <taskflow/taskflow.hpp>
 
+static void build(tf::Taskflow &flow, const Graph &graph, uint8_t *bytes) {
+    std::vector<tf::Task> tasks;
+    tasks.reserve(graph.count());
+    for (size_t i = 0; i < graph.count(); i++)
+        tasks.push_back(flow.emplace([bytes, i] { bytes[i]++; }));
+    for (size_t i = 0; i < graph.count(); i++)
+        for (size_t k = graph.starts[i]; k < graph.starts[i + 1]; k++)
+            tasks[graph.list[k]].precede(tasks[i]);
+}
+
 static double run(const Graph &graph, tf::Executor &executor) {
     Marks marks(graph.count());
     uint8_t *bytes = marks.bytes.data();
     auto start = Clock::now();
     {
         tf::Taskflow flow;
-        std::vector<tf::Task> tasks;
-        tasks.reserve(graph.count());
-        for (size_t i = 0; i < graph.count(); i++)
-            tasks.push_back(flow.emplace([bytes, i] { bytes[i]++; }));
-        for (size_t i = 0; i < graph.count(); i++)
-            for (size_t k = graph.starts[i]; k < graph.starts[i + 1]; k++)
-                tasks[graph.list[k]].precede(tasks[i]);
+        build(flow, graph, bytes);
         executor.run(flow).wait();
     }
     return since(start);
@@ -28,13 +32,7 @@ static double again(const Graph &graph, size_t times, tf::Executor &executor) {
     Marks marks(graph.count(), times + 1);
     uint8_t *bytes = marks.bytes.data();
     tf::Taskflow flow;
-    std::vector<tf::Task> tasks;
-    tasks.reserve(graph.count());
-    for (size_t i = 0; i < graph.count(); i++)
-        tasks.push_back(flow.emplace([bytes, i] { bytes[i]++; }));
-    for (size_t i = 0; i < graph.count(); i++)
-        for (size_t k = graph.starts[i]; k < graph.starts[i + 1]; k++)
-            tasks[graph.list[k]].precede(tasks[i]);
+    build(flow, graph, bytes);
     executor.run(flow).wait();
     auto start = Clock::now();
     for (size_t i = 0; i < times; i++) executor.run(flow).wait();

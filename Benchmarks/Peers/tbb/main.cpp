@@ -12,23 +12,34 @@
 
 using Node = tbb::flow::continue_node<tbb::flow::continue_msg>;
 
+using Nodes = std::vector<std::unique_ptr<Node>>;
+
+static Nodes build(tbb::flow::graph &flow, const Graph &graph, uint8_t *bytes) {
+    Nodes nodes;
+    nodes.reserve(graph.count());
+    for (size_t i = 0; i < graph.count(); i++)
+        nodes.push_back(std::make_unique<Node>(
+            flow, [bytes, i](const tbb::flow::continue_msg &) { bytes[i]++; }));
+    for (size_t i = 0; i < graph.count(); i++)
+        for (size_t k = graph.starts[i]; k < graph.starts[i + 1]; k++)
+            tbb::flow::make_edge(*nodes[graph.list[k]], *nodes[i]);
+    return nodes;
+}
+
+static void start_and_wait(tbb::flow::graph &flow, const Graph &graph, Nodes &nodes) {
+    for (size_t i = 0; i < graph.count(); i++)
+        if (graph.starts[i] == graph.starts[i + 1]) nodes[i]->try_put({});
+    flow.wait_for_all();
+}
+
 static double run(const Graph &graph) {
     Marks marks(graph.count());
     uint8_t *bytes = marks.bytes.data();
     auto start = Clock::now();
     {
         tbb::flow::graph flow;
-        std::vector<std::unique_ptr<Node>> nodes;
-        nodes.reserve(graph.count());
-        for (size_t i = 0; i < graph.count(); i++)
-            nodes.push_back(std::make_unique<Node>(
-                flow, [bytes, i](const tbb::flow::continue_msg &) { bytes[i]++; }));
-        for (size_t i = 0; i < graph.count(); i++)
-            for (size_t k = graph.starts[i]; k < graph.starts[i + 1]; k++)
-                tbb::flow::make_edge(*nodes[graph.list[k]], *nodes[i]);
-        for (size_t i = 0; i < graph.count(); i++)
-            if (graph.starts[i] == graph.starts[i + 1]) nodes[i]->try_put({});
-        flow.wait_for_all();
+        Nodes nodes = build(flow, graph, bytes);
+        start_and_wait(flow, graph, nodes);
     }
     return since(start);
 }
@@ -37,19 +48,8 @@ static double again(const Graph &graph, size_t times) {
     Marks marks(graph.count(), times + 1);
     uint8_t *bytes = marks.bytes.data();
     tbb::flow::graph flow;
-    std::vector<std::unique_ptr<Node>> nodes;
-    nodes.reserve(graph.count());
-    for (size_t i = 0; i < graph.count(); i++)
-        nodes.push_back(std::make_unique<Node>(
-            flow, [bytes, i](const tbb::flow::continue_msg &) { bytes[i]++; }));
-    for (size_t i = 0; i < graph.count(); i++)
-        for (size_t k = graph.starts[i]; k < graph.starts[i + 1]; k++)
-            tbb::flow::make_edge(*nodes[graph.list[k]], *nodes[i]);
-    auto once = [&] {
-        for (size_t i = 0; i < graph.count(); i++)
-            if (graph.starts[i] == graph.starts[i + 1]) nodes[i]->try_put({});
-        flow.wait_for_all();
-    };
+    Nodes nodes = build(flow, graph, bytes);
+    auto once = [&] { start_and_wait(flow, graph, nodes); };
     once();
     auto start = Clock::now();
     for (size_t i = 0; i < times; i++) once();

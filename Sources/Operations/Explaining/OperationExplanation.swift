@@ -136,7 +136,8 @@ extension OperationExplanation.Reason {
             "\(name) is executing on \(queue): \(ended) of its \(count) nodes "
                 + "\(ended == 1 ? "has" : "have") ended, "
                 + (running.isEmpty ? "none" : running.listed)
-                + " \(running.count < 2 ? "runs" : "run"), and \(ready) \(ready == 1 ? "is" : "are") ready"
+                + " \(running.count < 2 ? "runs" : "run"), "
+                + "and \(ready) \(ready == 1 ? "is" : "are") ready"
         case .waitingInBody(let names):
             "\(name) is executing\(place.map { " on \($0)" } ?? ""), and waits for \(names.listed)"
         case .cancellationRequested(let reason):

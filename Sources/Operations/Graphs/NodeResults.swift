@@ -130,21 +130,16 @@ final class NodeResults: @unchecked Sendable {
         guard condition != .failure else {
             return .cancelled(because: .dependencyDidNotFail(operation: label), cause: nil)
         }
+        let (reason, cause): (CancellationReason?, UInt32?)
         switch failure(of: node) {
         case .failed(let error):
             return .cancelled(
                 because: .dependencyFailed(operation: label, error: error), cause: node)
-        // The root cause says more than the nearest cancellation.
-        case .cancelled(.dependencyDidNotFail(let operation), _):
-            return .cancelled(because: .dependencyDidNotFail(operation: operation), cause: nil)
-        case .cancelled(.dependencyFailed(let operation, let error), let cause):
-            return .cancelled(
-                because: .dependencyFailed(operation: operation, error: error), cause: cause)
-        case .cancelled(.dependencyCancelled(let operation), _):
-            return .cancelled(because: .dependencyCancelled(operation: operation), cause: nil)
-        case .cancelled, nil:
-            return .cancelled(because: .dependencyCancelled(operation: label), cause: nil)
+        case .cancelled(let itsReason, let itsCause): (reason, cause) = (itsReason, itsCause)
+        case nil: (reason, cause) = (nil, nil)
         }
+        return .cancelled(
+            because: .ofDependents(of: label, cancelledBecause: reason), cause: cause)
     }
 
     /// Throws the first error that no node handles.

@@ -51,6 +51,18 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
     }
 }
 
+extension CancellationReason {
+    /// Why the dependents of an operation are cancelled that need its success, and that was itself
+    /// cancelled for `reason`. The root cause says more than the nearest cancellation.
+    static func ofDependents(of label: String, cancelledBecause reason: Self?) -> Self {
+        switch reason {
+        case .dependencyFailed?, .dependencyCancelled?, .dependencyDidNotFail?:
+            reason.unsafelyUnwrapped
+        default: .dependencyCancelled(operation: label)
+        }
+    }
+}
+
 /// The operations that a cancellation reaches.
 public enum CancellationExtent: Sendable, Hashable {
     /// Only the operation. An operation that depends on it goes on, unless it requires success.

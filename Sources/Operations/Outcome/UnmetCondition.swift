@@ -42,16 +42,9 @@ extension Operation {
         if state.outcome == .failed, let failure = extras?.failure {
             return (.dependencyFailed(operation: failure.operation, error: failure.error), failure)
         }
-        // The root cause says more than the nearest cancellation.
-        switch extras?.reason {
-        case .dependencyFailed(let operation, let error):
-            return (.dependencyFailed(operation: operation, error: error), extras?.upstream)
-        case .dependencyCancelled(let operation):
-            return (.dependencyCancelled(operation: operation), nil)
-        case .dependencyDidNotFail(let operation):
-            return (.dependencyDidNotFail(operation: operation), nil)
-        default: return (.dependencyCancelled(operation: label), nil)
-        }
+        let reason = CancellationReason.ofDependents(of: label, cancelledBecause: extras?.reason)
+        if case .dependencyFailed = reason { return (reason, extras?.upstream) }
+        return (reason, nil)
     }
 }
 

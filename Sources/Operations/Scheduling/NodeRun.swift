@@ -210,7 +210,7 @@ class NodeRun: @unchecked Sendable {
         let before = word(node).pointee.bitwiseOr(
             Self.rejected, ordering: .acquiringAndReleasing
         ).oldValue
-        // Whoever lowers the count to zero comes after this record.
+        // The thread that lowers the count to zero finds the record made here.
         guard before & Self.rejected == 0 else { return }
         recordRejection(of: node, after: other, on: condition)
     }
