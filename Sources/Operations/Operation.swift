@@ -245,17 +245,32 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     func runBlock() {}
 
     /// Runs the async body on the fast path, in the current task.
-    nonisolated(nonsending) func runAsyncBlock(in body: any RunningBody) async {}
+    nonisolated(nonsending) func runAsyncBlock() async {}
 
-    /// The task in which the work goes on after `start()` has returned; nil if the work is over
-    /// then. The operation keeps the object from its own initialization to its end, so a caller
-    /// that has a reference to the operation need not retain the object.
-    ///
-    /// Computed because a stored property would add a word to every operation.
-    var taskRun: Unmanaged<OperationTask>? { nil }
+    /// Records that a task which also runs other operations begins or has ended the body.
+    func enterTask(_ body: any RunningBody) {}
+    func leaveTask(_ body: any RunningBody) {}
 
-    /// Starts the task of an operation that is already executing.
+    /// Whether the work goes on in a task after `start()` has returned.
+    var hasTask: Bool { false }
+
+    /// Whether a task was made together with the operation.
+    var isPrepared: Bool { false }
+
+    /// Runs the body, which has begun, in the task that was made together with the operation, in
+    /// place of the worker. Returns false if there is no such task.
+    func runPrepared(of claim: Claim, in queue: OperationQueue) -> Bool { false }
+
+    /// Starts a task for an operation that is already executing.
     func startTask() {}
+
+    /// The time at which the body began, for bodies that went on outside of their claim.
+    var taskStart: UInt64? { nil }
+
+    func recordTaskStart(_ time: UInt64) {}
+
+    /// Prepares the task for another start.
+    func prepareTaskAgain() {}
 
     /// The unfinished operations that were made for the nodes of a graph, if the operation is a run
     /// of such a graph.
@@ -272,7 +287,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// Raises the urgency of the task in which the work goes on, to the raised effective quality of
     /// service.
-    func promoteTask() { taskRun?._withUnsafeGuaranteedRef { $0.promote(self) } }
+    func promoteTask() {}
 
     // MARK: Describing
 

@@ -8,15 +8,14 @@ extension Operation {
     @inline(never)
     final func runInTask(of claim: Claim, in queue: OperationQueue) -> Entry? {
         if mayUseRunner(in: queue) {
-            guard let run = preparedRun else { return AsyncRunner.run(self, of: claim, in: queue) }
-            let isWithWorker = run._withUnsafeGuaranteedRef {
-                $0.runPrepared(self, of: claim, in: queue)
+            if !runPrepared(of: claim, in: queue) {
+                AsyncRunner.run(self, of: claim, in: queue)
             }
-            return isWithWorker ? endOnFastPath(claim, in: queue) : nil
+            return claim.handedOver.take()
         }
         // The body begins on this thread and may keep it for long, so the rest is for other
         // workers.
-        let operation = queue.detachCurrent(from: claim, keepingRest: false).takeRetainedValue()
+        let operation = queue.detachCurrent(from: claim).takeRetainedValue()
         if queue.isObserved { queue.recordStart(of: operation) }
         operation.startTask()
         return nil
@@ -24,9 +23,14 @@ extension Operation {
 
     /// Whether the body is async, and needs nothing that has to be done for its task alone.
     final func mayUseRunner(in queue: OperationQueue) -> Bool {
-        guard taskRun != nil else { return false }
+        guard hasTask else { return false }
         // The flag `needsSetup` does not matter here, because it concerns the thread.
         return !needsTaskPriority && queue.instrumentation.load(ordering: .relaxed) == 0
+    }
+
+    /// Whether the body may run in a task that also runs other operations.
+    final func mayShareTask(in queue: OperationQueue) -> Bool {
+        !isPrepared && mayUseRunner(in: queue)
     }
 
     /// Runs a function on a thread made for it, and returns when the function has returned.

@@ -7,7 +7,7 @@ import OperationsRuntime
 /// nothing.
 ///
 /// Unchecked: `task` is set before any other thread sees this object.
-final class PreparedTask: ImmediateTask, @unchecked Sendable {
+final class PreparedTask: @unchecked Sendable {
     typealias Work = nonisolated(nonsending) @Sendable () async -> Void
 
     private struct Assignment {
@@ -27,6 +27,8 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
     }
 
     private let state = Locked(State())
+    /// The executor of the task.
+    let executor = PoolExecutor()
     private(set) var task: Task<Void, Never>?
     /// The executor of the task if a driver may have to run the task.
     let bodyExecutor: BodyExecutor?
@@ -39,7 +41,6 @@ final class PreparedTask: ImmediateTask, @unchecked Sendable {
     /// - Parameter mayBeDriven: Whether the task may have to run for a driver.
     init(mayBeDriven: Bool = true) {
         bodyExecutor = mayBeDriven && BodyExecutor.areNeeded ? BodyExecutor() : nil
-        super.init()
         let loop: @Sendable () async -> Void = { [self] in
             while true {
                 // Usually the work is set before the task begins.

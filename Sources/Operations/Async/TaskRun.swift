@@ -1,28 +1,35 @@
 import OperationsRuntime
 import Synchronization
 
-/// The task of an operation with an async body, from before the task exists until its end.
-///
-/// Unchecked because its superclass is: all state is constant, locked or atomic.
-final class TaskRun: OperationTask, @unchecked Sendable {
+/// The task of an operation with an async body that has a task of its own, from before the task
+/// exists until its end.
+final class TaskRun: Sendable {
     private enum State {
-        case pending
+        /// The body does not run.
+        case idle
         /// The body, from just before it begins. Its task follows once the task is known, unless
-        /// the task also runs other operations.
+        /// the task was made together with the operation.
+        case starting(AsyncBody, Task<Void, Never>?)
+        /// The body, from its beginning to its end.
         case running(AsyncBody, Task<Void, Never>?)
         case ended
+
+        var body: AsyncBody? {
+            switch self {
+            case .idle, .ended: nil
+            case .starting(let body, _), .running(let body, _): body
+            }
+        }
     }
 
-    private let state = Locked(State.pending)
+    private let state = Locked(State.idle)
     private let isDriven = Atomic<Bool>(false)
+    /// The time at which the task was started.
+    let startTime = Atomic<UInt64>(0)
     /// A task that was created together with the operation and waits for its work.
     private let prepared: PreparedTask?
 
-    /// - Parameter inherits: Whether a prepared task has to inherit task-local values. False if the
-    ///   operation will be started inside a task that already has these values.
-    init(inherits: Bool = true) {
-        prepared = inherits ? PreparedTask.inheritingTaskLocals() : nil
-    }
+    init(prepared: PreparedTask? = nil) { self.prepared = prepared }
 
     private func change(to new: State) { state.replace(with: new) }
 
@@ -33,24 +40,24 @@ final class TaskRun: OperationTask, @unchecked Sendable {
         let runsInPrepared =
             prepared != nil && !operation.needsTaskPriority && !operation.mayRunAgain
         let executor = (runsInPrepared ? prepared?.executor : nil) ?? PoolExecutor()
-        let body = AsyncBody(operation, in: queue, on: queue?.driver == nil ? executor : nil)
+        let body = AsyncBody(on: queue?.driver == nil ? executor : nil)
         // Publish the body before the task exists: the task may run on this thread, and for long,
         // before this method has a reference to it.
-        change(to: .running(body, nil))
+        change(to: .starting(body, nil))
         // Read the urgency after the body is published: a promotion from here on finds the body.
         executor.begins(with: operation.urgency)
         let priority = operation.taskPriority
         let observer = operation.operationObserver
-        let wholeWork: @Sendable () async -> Void = {
+        let wholeWork: @Sendable () async -> Void = { [self] in
             await TaskContext.$body.withValue(body) {
                 body.begin()
-                // An earlier cancellation found no task to cancel.
-                if operation.isCancelled { body.cancel(operation) }
+                enter(body, for: operation, of: queue)
                 if let observer {
                     await observer.perform(work)
                 } else {
                     await work()
                 }
+                leave(body)
                 body.end()
             }
         }
@@ -79,8 +86,32 @@ final class TaskRun: OperationTask, @unchecked Sendable {
     private func register(_ task: Task<Void, Never>?, of body: AsyncBody) {
         guard let task else { return }
         state.withLock { state in
-            guard case .running(let current, nil) = state, current === body else { return }
-            state = .running(body, task)
+            guard state.body === body else { return }
+            switch state {
+            case .idle, .ended: break
+            case .starting: state = .starting(body, task)
+            case .running: state = .running(body, task)
+            }
+        }
+    }
+
+    /// Records that the body begins, in its task.
+    private func enter(_ body: AsyncBody, for operation: Operation, of queue: OperationQueue?) {
+        body.enter(.passUnretained(operation), of: queue)
+        state.withLock { state in
+            if case .starting(let current, let task) = state, current === body {
+                state = .running(body, task)
+            }
+        }
+        // An earlier cancellation found no body that runs.
+        if operation.isCancelled { cancel() }
+    }
+
+    /// Records that the body has ended. From here on no thread begins to cancel the task.
+    private func leave(_ body: AsyncBody) {
+        body.leave()
+        state.withLock { state in
+            if state.body === body { state = .idle }
         }
     }
 
@@ -112,42 +143,52 @@ final class TaskRun: OperationTask, @unchecked Sendable {
     var isForDrivers: Bool { prepared?.bodyExecutor != nil }
 
     /// Runs, in the prepared task and in place of the worker, the body of an operation that has
-    /// begun. Returns false if the worker has to continue without the operation.
-    func runPrepared(_ operation: Operation, of claim: Claim, in queue: OperationQueue) -> Bool {
-        guard let prepared else { return false }
-        let body = AsyncBody(operation, in: queue, on: prepared.executor)
-        return prepared.run(on: .current, of: claim, in: queue) {
-            prepared.run {
-                let isWithWorker = await TaskContext.$body.withValue(body) {
-                    body.begin()
-                    defer { body.end() }
-                    await operation.runAsyncBlock(in: body)
-                    return prepared.isWithWorker
-                }
-                if isWithWorker { return prepared.endTurn() }
-                // Out here the task is inside no operation, and may release the body.
-                operation.finish()
-                Unmanaged.passUnretained(operation).release()
+    /// begun.
+    func runPrepared(_ operation: Operation, of claim: Claim, in queue: OperationQueue) {
+        guard let prepared else { return }
+        let body = AsyncBody(on: prepared.executor)
+        let work = ThreadContext.withCurrent { thread in
+            if let worker = thread.activeWorker { prepared.executor.stays(with: worker) }
+            return ClaimedBody(
+                .passUnretained(operation), of: claim, in: .passUnretained(queue), on: thread)
+        }
+        change(to: .starting(body, nil))
+        if QualityOfServiceUse.isOn { prepared.executor.begins(with: operation.urgency) }
+        prepared.run { [self] in
+            await TaskContext.$body.withValue(body) {
+                body.begin()
+                let operation = work.operation.takeUnretainedValue()
+                enter(body, for: operation, of: work.queue.takeUnretainedValue())
+                await operation.runAsyncBlock()
+                leave(body)
+                body.end()
             }
+            if case .endOutside = work.end(mayRun: { _ in false }) { work.endOutside() }
         }
     }
 
-    /// Records that a task shared with other operations is about to run the body.
-    func begin(in body: AsyncBody, for operation: Operation) {
-        change(to: .running(body, nil))
-        if QualityOfServiceUse.isOn { body.executor?.begins(with: operation.urgency) }
-        if operation.isCancelled { body.cancel(operation) }
-    }
-
-    func cancel(_ operation: Operation) {
-        if case .running(let body, _) = state.withLock({ $0 }) { body.cancel(operation) }
+    /// Cancels the task, if the body runs.
+    func cancel() {
+        let body: AsyncBody? = state.withLock { state in
+            guard case .running(let body, _) = state else { return nil }
+            body.markCancelled()
+            return body
+        }
+        // Outside the lock: the call runs users' cancellation handlers.
+        body?.cancelMarked()
     }
 
     /// Raises the urgency and the priority of the task to those of the operation, which has been
     /// promoted while it executes.
-    override func promote(_ operation: Operation) {
-        guard case .running(let body, let task) = state.withLock({ $0 }) else { return }
-        body.raise(operation, to: operation.urgency)
+    func promote(_ operation: Operation) {
+        let (body, task) = state.withLock { state -> (AsyncBody?, Task<Void, Never>?) in
+            switch state {
+            case .idle, .ended: (nil, nil)
+            case .starting(let body, let task), .running(let body, let task): (body, task)
+            }
+        }
+        guard let body else { return }
+        body.executor?.offerAgain(body.raise(to: operation.urgency), operation.urgency)
         guard #available(macOS 26, *), let task, let priority = operation.taskPriority,
             !isDriven.load(ordering: .relaxed)
         else { return }
@@ -160,19 +201,8 @@ final class TaskRun: OperationTask, @unchecked Sendable {
     }
 
     /// Prepares for another start.
-    override func prepareAgain() { change(to: .pending) }
+    func prepareAgain() { change(to: .idle) }
 
     /// Ends the prepared task of an operation that will not be started.
     func abandon() { prepared?.run(nil) }
-}
-
-extension Operation {
-    /// The operation's task run, if a task was created together with the operation.
-    final var preparedRun: Unmanaged<TaskRun>? {
-        // No other class is the task of an operation.
-        guard let run = taskRun.map({ Unmanaged<TaskRun>.fromOpaque($0.toOpaque()) }),
-            run._withUnsafeGuaranteedRef({ $0.isPrepared })
-        else { return nil }
-        return run
-    }
 }

@@ -12,11 +12,11 @@ extension Operation {
         var start: UInt64?
         if status.has(.fastPath), !status.has(.claimedAlone) {
             start = queue?.snapshot { state in
-                state.claims.first { $0.runningEntry?.isOperation(at: address) == true }?
+                state.claims.first { $0.isRunning(address) }?
                     .start.load(ordering: .relaxed)
             }
-        } else if let taskRun {
-            start = taskRun._withUnsafeGuaranteedRef { $0.startTime.load(ordering: .relaxed) }
+        } else if hasTask {
+            start = taskStart
         } else {
             start = existingExtras?.startTime.load(ordering: .relaxed)
         }

@@ -100,6 +100,13 @@ extension Operation {
             single.takeRetainedValue().finish()
             return nil
         }
+        return endInClaim(claim, in: queue)
+    }
+
+    /// Ends the operation, whose body has returned, in its claim. Returns the operation that follows
+    /// at once.
+    @inline(__always)
+    final func endInClaim(_ claim: Claim, in queue: OperationQueue) -> Entry? {
         guard let end = exchange(whileUnlocked: true, { $0.finishedAndLocked() }) else {
             return nil
         }
@@ -192,7 +199,7 @@ extension OperationQueue {
     /// claim, and idle workers have other work to claim (competing work).
     @inline(__always)
     fileprivate func keeps(_ operation: Unmanaged<Operation>, in claim: Claim) -> Bool {
-        guard claim.holdsSlot, hasCompetingWork, recallEpoch == claim.recallEpoch,
+        guard claim.hasFreeSlot, hasCompetingWork, recallEpoch == claim.recallEpoch,
             instrumentation.load(ordering: .relaxed) == 0, !QualityOfServiceUse.isOn,
             runsOnWorkers.load(ordering: .relaxed)
         else { return false }
@@ -209,7 +216,7 @@ extension OperationQueue {
     /// nothing else comes before it. Returns whether it did.
     @inline(__always)
     fileprivate func continues(_ claim: Claim, with operation: Unmanaged<Operation>) -> Bool {
-        guard claim.holdsSlot, claim.canContinue, !hasCompetingWork,
+        guard claim.hasFreeSlot, claim.canContinue, !hasCompetingWork,
             recallEpoch == claim.recallEpoch
         else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef { operation in

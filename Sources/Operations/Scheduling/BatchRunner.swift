@@ -7,17 +7,18 @@ import Synchronization
 final class BatchRunner: WorkerRunner, @unchecked Sendable {
     private let claim = Claim()
     private let epilogue: Epilogue
+    private let jobs: WorkerJobs
     private let lock = SpinLock()
     /// The queue whose claims the worker is running.
     private var queue: OperationQueue?
 
-    init(epilogue: Epilogue) { self.epilogue = epilogue }
+    init(of worker: Worker) { (epilogue, jobs) = (worker.epilogue, worker.jobs) }
 
     /// Returns the runner of a worker. Called on the worker's thread.
     static func of(_ worker: Worker) -> BatchRunner {
         // No other class is a runner.
         unsafeDowncast(
-            worker.runner { BatchRunner(epilogue: worker.epilogue) }, to: BatchRunner.self)
+            worker.runner { BatchRunner(of: worker) }, to: BatchRunner.self)
     }
 
     func run(_ queue: OperationQueue, offered urgency: Urgency, context: ThreadContext) {
@@ -30,13 +31,23 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
             if claim.progress != nil { WorkerPool.watchBatches() }
             queue.run(claim, context: context)
             let end = monotonicNanoseconds()
-            if let departure = queue.retire(claim, nanoseconds: end - start) {
+            let bodiesEnd = claim.suspensionTime == 0 ? end : claim.suspensionTime
+            if let departure = queue.retire(claim, nanoseconds: bodiesEnd - start) {
                 start = conclude(departure, of: queue, at: end)
+                if !jobs.isEmpty { start = runJobs(of: queue) }
                 work = queue.claimNext(claim, offered: urgency)
             }
         }
         lock.withLock { self.queue = nil }
         queue.run(work)
+    }
+
+    /// Runs jobs that wait for the worker, between two claims. Returns the time when that was over.
+    @inline(never)
+    private func runJobs(of queue: OperationQueue) -> UInt64 {
+        jobs.runPresent()
+        if queue.tasks == nil { epilogue.perform() }
+        return monotonicNanoseconds()
     }
 
     /// Does what the end of a claim leaves to do, most of which is user code, before the worker

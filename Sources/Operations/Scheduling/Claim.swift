@@ -43,8 +43,19 @@ final class Claim: @unchecked Sendable {
     private(set) var recallEpoch: UInt32 = 0
     /// Whether the entries come from the lane of cancelled ones, so that their bodies do not run.
     private(set) var isCancelled = false
-    /// Whether the claim uses one slot of the queue's width. Guarded by the queue's lock.
-    private(set) var holdsSlot = false
+    /// The slots of the queue's width that the claim holds: one for the entry that the owner runs,
+    /// and one for each suspended body. Changed under the queue's lock.
+    private let slots = Atomic<Int>(0)
+    /// The entries whose async bodies have begun and not ended, one bit each. Only the owner changes
+    /// it. The bits of entries that were taken out mean nothing.
+    private let openEntries = Atomic<UInt64>(0)
+    /// Where the owner is; see ``Whereabouts``. Only the owner changes it.
+    private let whereabouts = Atomic<Int>(Whereabouts.atCursor)
+    /// Tells the uses of the claim, one after the other, apart. The owner changes it under the
+    /// queue's lock.
+    private(set) var number: UInt64 = 0
+    /// An entry that the owner has taken in a task, and runs outside of it. Only the owner uses it.
+    var handedOver: Entry?
     /// The number of entries at the beginning that have left the queue already. Changed under the
     /// queue's lock while the claim is registered there.
     private let departedCount = Atomic<Int>(0)
@@ -54,8 +65,9 @@ final class Claim: @unchecked Sendable {
     /// Whether the rest was reclaimed, or an operation was detached, in a way that makes the
     /// claim's time meaningless. Guarded by the queue's lock.
     var hasMisleadingTime = false
-    /// Whether bodies in the claim were suspended. Guarded by the queue's lock.
-    var hasSuspended = false
+    /// The time at which the owner had begun all entries, if bodies were suspended then; otherwise
+    /// 0. Only the owner uses it.
+    var suspensionTime: UInt64 = 0
     /// The time at which the last operation's body ended, if that was recorded and nothing slow
     /// came after it; otherwise 0. Only the owner uses it.
     var lastEnd: UInt64 = 0
@@ -68,6 +80,15 @@ final class Claim: @unchecked Sendable {
         entries.deallocate()
         places.deallocate()
         successors.deallocate()
+    }
+
+    /// Where the owner of a claim is.
+    private enum Whereabouts {
+        /// At the entry that it took last.
+        static var atCursor: Int { -1 }
+        /// At jobs that wait for it. They may resume bodies of the claim.
+        static var atJobs: Int { -2 }
+        // Otherwise at an entry whose body has been resumed and has returned.
     }
 
     private struct Cursor {
@@ -155,24 +176,33 @@ final class Claim: @unchecked Sendable {
         }
     }
 
+    /// How many slots a claim takes.
+    enum Slots { case none, one, each }
+
     /// Fills the claim with newly claimed entries.
     ///
     /// - Parameter lane: the highest lane of the entries.
     @inline(__always)
     func claimed(
-        holdsSlot: Bool, recallEpoch: UInt32, urgency: Urgency = .usual, lane: Int = 0,
+        slots: Slots, recallEpoch: UInt32, urgency: Urgency = .usual, lane: Int = 0,
         fill: (inout Filling) -> Void
     ) {
-        self.holdsSlot = holdsSlot
+        number &+= 1
         self.recallEpoch = recallEpoch
         self.urgency = urgency
         isCancelled = lane == OperationRing.cancelledLane
         graph = nil
-        (hasMisleadingTime, hasSuspended) = (false, false)
+        (hasMisleadingTime, suspensionTime) = (false, 0)
         lastEnd = 0
         var filling = Filling(entries: entries, places: places, lowestLane: lane)
         fill(&filling)
         lowestLane = filling.lowestLane
+        switch slots {
+        case .none: self.slots.store(0, ordering: .relaxed)
+        case .one: self.slots.store(1, ordering: .relaxed)
+        case .each: self.slots.store(filling.count, ordering: .relaxed)
+        }
+        openEntries.store(0, ordering: .relaxed)
         departedCount.store(0, ordering: .relaxed)
         cursor.store(Cursor(next: 0, end: filling.count).word, ordering: .releasing)
     }
@@ -184,7 +214,7 @@ final class Claim: @unchecked Sendable {
         nodesOf run: NodeRun, recallEpoch: UInt32, urgency: Urgency, lane: Int,
         take: () -> UInt32?
     ) {
-        claimed(holdsSlot: true, recallEpoch: recallEpoch, urgency: urgency, lane: lane) {
+        claimed(slots: .one, recallEpoch: recallEpoch, urgency: urgency, lane: lane) {
             while let node = take() { $0.append(Entry(node: node), at: Self.noPlace) }
         }
         graph = .passUnretained(run)
@@ -260,6 +290,17 @@ final class Claim: @unchecked Sendable {
         return found
     }
 
+    /// Whether the operation at the address runs or has run in the claim.
+    func isRunning(_ address: UnsafeMutableRawPointer) -> Bool {
+        let open = openEntries.load(ordering: .acquiring)
+        let position = position
+        if runningEntry(at: position)?.isOperation(at: address) == true { return true }
+        return open != 0
+            && (0..<position.next).contains { index in
+                isOpen(index, open) && entries[index].isOperation(at: address)
+            }
+    }
+
     /// The number of entries that the worker has begun, including those that were detached.
     var begunCount: Int { position.next }
 
@@ -273,13 +314,27 @@ final class Claim: @unchecked Sendable {
     /// Removes the taken entries that the owner no longer touches, and passes each to `body` with
     /// its place. They leave the queue now.
     func removeEnded(_ body: (Entry, Int) -> Void) {
+        // An entry that is no longer open has ended, or is where the owner is. So the bits are read
+        // before the owner's whereabouts.
+        let open = openEntries.load(ordering: .acquiring)
+        let current = whereabouts.load(ordering: .acquiring)
         let position = position
         let first = departedCount.load(ordering: .relaxed)
         guard first < position.next - position.inUse else { return }
+        var departed = first
         for index in first..<position.next - position.inUse {
-            if let place = place(at: index) { body(entries[index], place) }
+            if index != current, !isOpen(index, open) {
+                if let place = place(at: index) { body(entries[index], place) }
+                places[index] = Self.noPlace
+                if departed == index { departed += 1 }
+            }
         }
-        departedCount.store(position.next - position.inUse, ordering: .relaxed)
+        departedCount.store(departed, ordering: .relaxed)
+    }
+
+    @inline(__always)
+    private func isOpen(_ index: Int, _ open: UInt64) -> Bool {
+        open >> UInt64(index) & 1 != 0 && places[index] != Self.noPlace
     }
 
     /// Reclaims the entries that were not taken and passes each to `body` with its place.
@@ -369,20 +424,70 @@ final class Claim: @unchecked Sendable {
 
     /// Takes out the operation that the owner took last and will not run or end as part of the
     /// claim. Entries that were not taken stay. Called by the owner, under the queue's lock.
-    func takeOutLast() -> Reference {
-        let last = position.next - 1
-        guard let operation = entries[last].operation else {
-            fatalError("unreachable: the owner took an operation last")
+    func takeOutLast() -> Reference { takeOut(position.next - 1) }
+
+    private func takeOut(_ index: Int) -> Reference {
+        guard let operation = entries[index].operation else {
+            fatalError("unreachable: only operations are taken out")
         }
-        places[last] = Self.noPlace
+        places[index] = Self.noPlace
         return operation
     }
 
-    /// Hands the claim's slot over to an operation. Returns whether there was a slot. Called under
-    /// the queue's lock.
+    /// Takes out an operation whose body was suspended in this use of the claim, and has ended
+    /// elsewhere. Returns nil if the operation was taken out before. Called under the queue's lock.
+    func takeOut(_ body: OpenBody) -> Reference? {
+        guard number == body.number, places[body.index] != Self.noPlace else { return nil }
+        return takeOut(body.index)
+    }
+
+    /// Takes out the operations whose bodies are suspended. Called by the owner, under the queue's
+    /// lock.
+    func takeOutOpen(_ body: (Reference) -> Void) {
+        var open = openEntries.load(ordering: .relaxed)
+        while open != 0 {
+            let index = open.trailingZeroBitCount
+            open &= open &- 1
+            if places[index] != Self.noPlace { body(takeOut(index)) }
+        }
+        openEntries.store(0, ordering: .relaxed)
+    }
+
+    // MARK: Slots, under the queue's lock
+
+    /// The number of slots that the claim holds.
+    var slotCount: Int { slots.load(ordering: .relaxed) }
+
+    /// Gives the claim one more slot.
+    func addSlot() { slots.store(slotCount + 1, ordering: .relaxed) }
+
+    /// Takes a slot from the claim. Returns whether there was one.
     func handOverSlot() -> Bool {
-        defer { holdsSlot = false }
-        return holdsSlot
+        guard slotCount > 0 else { return false }
+        slots.store(slotCount - 1, ordering: .relaxed)
+        return true
+    }
+
+    /// Takes the slots from the claim that it does not need, because no entries are left to begin.
+    /// Returns their number.
+    func takeSpareSlots() -> Int {
+        let spare = max(0, slotCount - neededSlots)
+        slots.store(slotCount - spare, ordering: .relaxed)
+        return spare
+    }
+
+    /// One slot for each open entry, and one for the owner if it is at an entry that is not open.
+    private var neededSlots: Int {
+        while true {
+            let open = openEntries.load(ordering: .acquiring)
+            let isAtJobs = whereabouts.load(ordering: .acquiring) == Whereabouts.atJobs
+            let last = position.next - 1
+            // The owner may have gone on between the two.
+            guard openEntries.load(ordering: .acquiring) == open else { continue }
+            let count = (0...max(last, 0)).count { isOpen($0, open) }
+            let isAtOpenEntry = last >= 0 && open >> UInt64(last) & 1 != 0
+            return count + (isAtJobs || isAtOpenEntry ? 0 : 1)
+        }
     }
 
     /// The owner's progress, which shows whether the owner moves. Nil if its speed does not matter:
@@ -460,6 +565,79 @@ final class Claim: @unchecked Sendable {
             return position.next == position.end && position.end < Self.capacity
                 && successorCount.load(ordering: .relaxed) == 0
         }
+    }
+
+    /// Whether the claim has a slot for one more entry. Suspended bodies keep theirs.
+    var hasFreeSlot: Bool {
+        @inline(__always) get {
+            // Another thread that takes an entry out takes a slot with it. So this number may be
+            // too low, and not too high.
+            slots.load(ordering: .relaxed)
+                > openEntries.load(ordering: .relaxed).nonzeroBitCount
+        }
+    }
+
+    /// Whether suspended bodies use all slots of the claim.
+    var lacksSlot: Bool {
+        @inline(__always) get {
+            openEntries.load(ordering: .relaxed) != 0 && !hasFreeSlot
+        }
+    }
+
+    // MARK: Async bodies
+
+    /// A body of an entry, from its beginning to its end.
+    struct OpenBody {
+        fileprivate let index: Int
+        fileprivate let number: UInt64
+    }
+
+    /// Records that the body of the entry which the owner took last begins.
+    @inline(__always)
+    func open() -> OpenBody {
+        let index = position.next - 1
+        let open = openEntries.load(ordering: .relaxed) | 1 << UInt64(index)
+        openEntries.store(open, ordering: .releasing)
+        return OpenBody(index: index, number: number)
+    }
+
+    /// Records that a body has ended. Returns false if its operation is no longer in the claim.
+    @inline(__always)
+    func close(_ body: OpenBody) -> Bool {
+        guard number == body.number, openEntries.load(ordering: .relaxed) >> UInt64(body.index) & 1 != 0
+        else { return false }
+        if whereabouts.load(ordering: .relaxed) == Whereabouts.atJobs {
+            whereabouts.store(body.index, ordering: .releasing)
+        }
+        let open = openEntries.load(ordering: .relaxed) & ~(1 << UInt64(body.index))
+        openEntries.store(open, ordering: .releasing)
+        return true
+    }
+
+    /// Records that the owner has ended the last entry and goes on at the cursor.
+    @inline(__always)
+    func returnToCursor() { whereabouts.store(Whereabouts.atCursor, ordering: .releasing) }
+
+    /// Whether the owner is at the cursor, and not at jobs that wait for it.
+    var isAtCursor: Bool {
+        @inline(__always) get { whereabouts.load(ordering: .relaxed) == Whereabouts.atCursor }
+    }
+
+    /// Records that the owner turns to jobs that wait for it.
+    func turnToJobs() { whereabouts.store(Whereabouts.atJobs, ordering: .releasing) }
+
+    /// Whether there are suspended bodies.
+    var hasOpenEntries: Bool {
+        @inline(__always) get { openEntries.load(ordering: .relaxed) != 0 }
+    }
+
+    /// Under the queue's lock, forgets the open entries that were taken out.
+    func forgetTakenOut() {
+        let open = openEntries.load(ordering: .relaxed)
+        let rest = (0..<Self.capacity).reduce(into: UInt64(0)) { rest, index in
+            if isOpen(index, open) { rest |= 1 << UInt64(index) }
+        }
+        openEntries.store(rest, ordering: .relaxed)
     }
 
     /// Appends the operation that follows the one that has just finished, as taken; see

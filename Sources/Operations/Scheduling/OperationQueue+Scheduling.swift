@@ -312,8 +312,14 @@ extension OperationQueue {
         if let graph = claim.graph {
             return graph._withUnsafeGuaranteedRef { runNodes(of: claim, $0, context: context) }
         }
+        runEntries(of: claim, context: context)
+        if claim.hasOpenEntries { runJobs(resuming: claim, context: context) }
+    }
+
+    @inline(__always)
+    private func runEntries(of claim: Claim, from first: Entry? = nil, context: ThreadContext) {
         context.inside(nil, of: self) {
-            var next = takeNext(from: claim, context: context)
+            var next = first ?? takeNext(from: claim, context: context)
             while let entry = next {
                 if let operation = entry.operation {
                     context.operation = operation
@@ -328,11 +334,29 @@ extension OperationQueue {
         }
     }
 
+    /// Runs the jobs that wait for this worker, which may resume suspended bodies of the claim: what
+    /// a body that yields waits for takes two jobs. Bodies that end meanwhile end in the claim.
+    @inline(never)
+    private func runJobs(resuming claim: Claim, context: ThreadContext) {
+        claim.suspensionTime = monotonicNanoseconds()
+        guard let jobs = context.activeWorker?.jobs else { return }
+        for _ in 0..<2 where claim.hasOpenEntries && !jobs.isEmpty {
+            jobs.runPresent {
+                if claim.handedOver != nil { return false }
+                claim.turnToJobs()
+                return true
+            }
+            claim.returnToCursor()
+            runEntries(of: claim, from: claim.handedOver.take(), context: context)
+        }
+    }
+
     /// Returns the next entry of a claim to the claim's owner, unless the owner must return the
     /// rest. This ends the block that the owner has just run.
     @inline(__always)
     func takeNext(from claim: Claim, context: ThreadContext) -> Entry? {
         if recallEpoch != claim.recallEpoch { reclaimRest(of: claim) }
+        if claim.lacksSlot { eventOffering { $0.provideSlot(for: claim) } }
         if let entry = claim.takeNext() { return entry }
         return claim.isMaterialized ? endMaterialized(of: claim, context: context) : nil
     }
@@ -376,8 +400,13 @@ extension OperationQueue {
         eventOffering({ $0.detachLast(from: claim) })
     }
 
-    func detachCurrent(from claim: Claim, keepingRest: Bool) -> Unmanaged<Operation> {
-        eventOffering({ $0.detachCurrent(from: claim, keepingRest: keepingRest) })
+    func detachCurrent(from claim: Claim) -> Unmanaged<Operation> {
+        eventOffering({ $0.detachCurrent(from: claim) })
+    }
+
+    /// Detaches an operation whose async body has ended elsewhere, if it is still in its claim.
+    func detach(_ body: Claim.OpenBody, from claim: Claim) {
+        eventOffering({ $0.detach(body, from: claim) })
     }
 
     func putBackLast(_ claim: Claim) { eventOffering({ $0.putBackLast(claim) }) }

@@ -87,7 +87,7 @@ extension QueueState {
                 continue
             }
             claim.claimed(
-                holdsSlot: false, recallEpoch: recallEpoch, lane: OperationRing.cancelledLane
+                slots: .none, recallEpoch: recallEpoch, lane: OperationRing.cancelledLane
             ) { filling in
                 filling.append(first.entry, at: first.place)
                 while unbatchableCount == 0, !claimsIndividually,
@@ -131,7 +131,7 @@ extension QueueState {
             }
             let size = batchSize(of: readyCount + 1, cores: cores)
             claim.claimed(
-                holdsSlot: true, recallEpoch: recallEpoch, urgency: urgency ?? .usual,
+                slots: slotsOfClaim, recallEpoch: recallEpoch, urgency: urgency ?? .usual,
                 lane: first.lane
             ) { filling in
                 filling.append(first.entry, at: first.place)
@@ -156,7 +156,7 @@ extension QueueState {
 
     private mutating func claimByLanes(_ claim: Claim, cores: Int) {
         let size = batchSize(of: readyCount, cores: cores)
-        claim.claimed(holdsSlot: true, recallEpoch: recallEpoch) { filling in
+        claim.claimed(slots: slotsOfClaim, recallEpoch: recallEpoch) { filling in
             for lane in (0..<PriorityLanes.count).reversed()
             where filling.count < size && ring.readyCount(lane) > 0 {
                 ring.takeReady(lane, limit: size - filling.count) { entries, place, count in
@@ -178,8 +178,14 @@ extension QueueState {
 
     @inline(__always)
     private mutating func register(_ claim: Claim) {
-        if claim.holdsSlot { running += 1 }
+        running += claim.slotCount
         claims.append(claim)
+    }
+
+    /// A claim takes a slot for each entry while bodies suspend, so that the owner need not come back
+    /// for another slot whenever a body does.
+    private var slotsOfClaim: Claim.Slots {
+        @inline(__always) get { bodiesSuspend ? .each : .one }
     }
 
     /// Whether an operation is claimed by itself.
@@ -211,8 +217,7 @@ extension QueueState {
         // Work this small is done sooner than it is shared.
         let least = Int(Self.smallNanoseconds / time)
         let share = readyCount / cores
-        // Each operation whose body suspends takes a slot. This claim has not taken its own slot
-        // yet.
+        // The claim takes a slot for each entry then; see `slotsOfClaim`.
         let most = bodiesSuspend && width >= 0 ? min(32, max(1, width - running)) : 32
         return min(max(share, least, 1), most, Int(16 * Self.smallNanoseconds / time))
     }

@@ -23,36 +23,46 @@ extension QueueState {
         if time < typicalNanoseconds / 4 { typicalNanoseconds /= 4 }
     }
 
-    /// Detaches the operation that the worker took last. The operation goes on without the worker,
-    /// leaves the queue by itself, and is retained.
-    ///
-    /// - Parameter keepingRest: whether the worker is about to go on with the rest of the claim. In
-    ///   that case the operation takes a slot of its own if one is free. Otherwise it takes the
-    ///   claim's slot, and the rest is returned.
-    mutating func detachCurrent(from claim: Claim, keepingRest: Bool) -> Reference {
-        var holdsSlot = keepingRest && claim.hasRest && hasFreeSlot
-        if holdsSlot {
-            running += 1
-        } else {
-            if !keepingRest {
-                // The body has not run yet, so the time of the claim says nothing. If the claim has
-                // a rest, the rest of the next one would be returned as well, so operations are
-                // claimed one by one for now.
-                claim.hasMisleadingTime = true
-                if claim.hasRest { typicalNanoseconds = Self.unknownNanoseconds }
-            }
-            returnRest(of: claim)
-            holdsSlot = claim.handOverSlot()
-        }
-        if keepingRest { claim.hasSuspended = true }
+    /// Detaches the operation that the worker took last, whose body has not run yet and may keep its
+    /// thread for long. The operation leaves the queue by itself, and is retained. The rest of the
+    /// claim is returned.
+    mutating func detachCurrent(from claim: Claim) -> Reference {
+        // The time of the claim says nothing. If the claim has a rest, the rest of the next one would
+        // be returned as well, so operations are claimed one by one for now.
+        claim.hasMisleadingTime = true
+        if claim.hasRest { typicalNanoseconds = Self.unknownNanoseconds }
+        returnRest(of: claim)
         let operation = claim.takeOutLast().retain()
+        detached(operation, from: claim)
+        return operation
+    }
+
+    /// Detaches the operations of a claim whose bodies are suspended. They leave the queue by
+    /// themselves.
+    @inline(never)
+    mutating func detachOpen(in claim: Claim) {
+        claim.takeOutOpen { detached($0, from: claim) }
+    }
+
+    /// Records that an operation, which runs, is no longer in its claim. It takes one slot with it.
+    func detached(_ operation: Reference, from claim: Claim) {
         let start = claim.start.load(ordering: .relaxed)
+        let holdsSlot = claim.handOverSlot()
         operation._withUnsafeGuaranteedRef {
             // This comes before the operation is marked as claimed alone. From then on the start of
             // the claim no longer counts as the operation's start.
-            $0.taskRun?._withUnsafeGuaranteedRef { $0.startTime.store(start, ordering: .relaxed) }
+            $0.recordTaskStart(start)
             _ = $0.exchange { $0.detachedFromBatch(holdsSlot: holdsSlot) }
         }
-        return operation
+    }
+
+    /// Gives a claim, whose slots are in use by suspended bodies, one more slot. If there is none,
+    /// its rest is returned.
+    mutating func provideSlot(for claim: Claim) {
+        claim.forgetTakenOut()
+        guard claim.lacksSlot else { return }
+        guard claim.hasRest, hasFreeSlot else { return returnRest(of: claim) }
+        running += 1
+        claim.addSlot()
     }
 }

@@ -390,6 +390,7 @@ struct QueueState: ~Copyable {
         _ claim: Claim, nanoseconds: UInt64, keepsSlot: Bool = false
     ) -> Departure? {
         if claim.isMaterialized { return nil }
+        if claim.hasOpenEntries { detachOpen(in: claim) }
         var leaving = 0
         if claim.isCancelled || notifiesEach || !rescheduled.isEmpty {
             claim.forEachTaken { leaves($0, from: claim) }
@@ -401,12 +402,12 @@ struct QueueState: ~Copyable {
         ring.advanceHead()
         if !claim.hasMisleadingTime, !claim.isCancelled {
             let count = claim.graph == nil ? claim.begunCount : claim.endedNodeCount
-            learn(count, nanoseconds: nanoseconds, suspends: claim.hasSuspended)
+            learn(count, nanoseconds: nanoseconds, suspends: claim.suspensionTime != 0)
         }
         unregister(claim)
         insertSuccessors(of: claim)
         let endedGraph = claim.graph.flatMap { retireNodes(of: claim, $0) }
-        if !keepsSlot || !hasReady, claim.handOverSlot() { running -= 1 }
+        returnSlots(of: claim, except: keepsSlot && hasReady ? 1 : 0)
         var departure = departure(leaving: leaving)
         departure.endedGraph = endedGraph
         return departure
@@ -430,7 +431,12 @@ struct QueueState: ~Copyable {
     }
 
     /// Returns the slot of a claim that was retired and has kept it.
-    mutating func returnSlot(of claim: Claim) { if claim.handOverSlot() { running -= 1 } }
+    mutating func returnSlot(of claim: Claim) { returnSlots(of: claim, except: 0) }
+
+    @inline(__always)
+    private mutating func returnSlots(of claim: Claim, except kept: Int) {
+        while claim.slotCount > kept, claim.handOverSlot() { running -= 1 }
+    }
 
     private mutating func unregister(_ claim: Claim) {
         if let index = claims.firstIndex(where: { $0 === claim }) {
@@ -492,6 +498,12 @@ struct QueueState: ~Copyable {
         return operation
     }
 
+    /// Detaches an operation whose async body has ended elsewhere, if it is still in its claim. The
+    /// operation then leaves the queue by itself.
+    mutating func detach(_ body: Claim.OpenBody, from claim: Claim) {
+        if let operation = claim.takeOut(body) { detached(operation, from: claim) }
+    }
+
     /// Takes back the entries that the worker has not begun, and removes the ended ones. After it
     /// has released the lock, the caller releases the ended ones and wakes the admitted waiters.
     mutating func reclaimRest(of claim: Claim) -> (ended: [Entry], admitted: [Waiter]) {
@@ -523,6 +535,7 @@ struct QueueState: ~Copyable {
             }
         }
         insertSuccessors(of: claim)
+        running -= claim.takeSpareSlots()
     }
 
     /// Puts the operations that became ready during the claim into their ready lists.

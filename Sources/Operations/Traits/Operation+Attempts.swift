@@ -83,7 +83,7 @@ extension Operation {
         let failure = withExtras { $0.failure }
         guard let hold = controller.nextHold(after: failure?.error) else { return false }
         let serial = controller.event { $0.holdBegan(hold) }
-        taskRun?._withUnsafeGuaranteedRef { $0.prepareAgain() }
+        prepareTaskAgain()
         let (change, handlers) = withExtras { extras -> (Change?, [CancelHandler]) in
             // Checked with the lock held: `passDeadline` sets the flag first, and fails the
             // operation after that, with this lock held. A failure that came after the decision was

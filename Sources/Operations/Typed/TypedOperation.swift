@@ -35,20 +35,20 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     @exclusivity(unchecked)
     private var body: Body?
     /// The task of an async body.
-    private let run: TaskRun?
+    private let task: TaskWord
     @exclusivity(unchecked)
     private var output = StoredOutput<Output>()
 
     /// Makes an operation for a subclass that overrides `main() async throws`.
     public override init() {
-        run = TaskRun()
+        task = Self.task()
         super.init()
     }
 
     /// Makes an operation that runs a function on a worker thread.
     public init(body: @escaping @Sendable () throws -> Output) {
         self.body = .function(body)
-        run = nil
+        task = TaskWord(isAsync: false)
         super.init()
         if isOfLibraryClass { useFastPath() }
     }
@@ -56,7 +56,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// Makes an operation that runs an async function.
     public init(body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output) {
         self.body = .asyncFunction(body)
-        run = TaskRun()
+        task = Self.task()
         super.init()
         useFastPathUnlessDriven()
     }
@@ -68,13 +68,23 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
     ) {
         self.body = .asyncFunction(body)
-        run = TaskRun(inherits: inheriting)
+        task = inheriting ? Self.task() : TaskWord(isAsync: true)
         super.init()
         useFastPathUnlessDriven()
     }
 
+    /// Makes a task that inherits the task-local values of the current task, if there is one.
+    private static func task() -> TaskWord {
+        if let prepared = PreparedTask.inheritingTaskLocals() {
+            TaskWord(TaskRun(prepared: prepared))
+        } else {
+            TaskWord(isAsync: true)
+        }
+    }
+
     private func useFastPathUnlessDriven() {
-        if isOfLibraryClass, run?.isForDrivers == false { useFastPath(.asynchronous) }
+        let isForDrivers = task.run?._withUnsafeGuaranteedRef { $0.isForDrivers } ?? false
+        if isOfLibraryClass, !isForDrivers { useFastPath(.asynchronous) }
     }
 
     /// Whether the class is this one and not a subclass. A look-up of the class `TypedOperation` of
@@ -84,6 +94,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     deinit {
         // The usual case: the body has run, and its result is a trivial value that holds no other
         // object.
+        let run = task.takeRun()
         if case .none = body, run == nil, _isPOD(Output.self) { return output.remove() }
         ThreadContext.releasing {
             run?.abandon()
@@ -164,40 +175,61 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     }
 
     override func conclude() {
-        guard let run else { return super.conclude() }
-        run.end()
+        guard task.isAsync else { return super.conclude() }
+        task.run?._withUnsafeGuaranteedRef { $0.end() }
         finish()
     }
 
-    override var keepsBody: Bool { body != nil || run != nil }
+    override var keepsBody: Bool { body != nil || task.run != nil }
 
     override func releaseBody() {
         body = nil
-        run?.end()
+        task.run?._withUnsafeGuaranteedRef { $0.end() }
     }
 
     /// Starts the work; an async body runs in a task of its own and may go on after this method has
     /// returned.
     public override func start() {
-        guard run != nil else { return super.start() }
+        guard task.isAsync else { return super.start() }
         guard beginExecuting() else { return }
         startTask()
     }
 
     override func startTask() {
-        run?.start(for: self) { [self] in await runTask() }
+        guard task.isAsync else { return }
+        task.run { TaskRun() }.start(for: self) { [self] in await runTask() }
     }
 
-    nonisolated(nonsending) override func runAsyncBlock(in task: any RunningBody) async {
-        guard let run, case .asyncFunction(let body) = body else { return }
-        // No other class is the body of a task.
-        run.begin(in: unsafeDowncast(task, to: AsyncBody.self), for: self)
+    nonisolated(nonsending) override func runAsyncBlock() async {
+        guard case .asyncFunction(let body) = body else { return }
         do {
             output.set(try await body())
         } catch {
             fail(error)
         }
-        run.end()
+    }
+
+    override func enterTask(_ body: any RunningBody) {
+        // No other class is the body of a task.
+        let body = unsafeDowncast(body, to: AsyncBody.self)
+        task.begin(.passUnretained(body))
+        if QualityOfServiceUse.isOn { body.executor?.begins(with: urgency) }
+        // An earlier cancellation found no body.
+        if isCancelled { cancelTask() }
+    }
+
+    override func leaveTask(_ body: any RunningBody) {
+        task.end(.passUnretained(unsafeDowncast(body, to: AsyncBody.self)))
+    }
+
+    override var isPrepared: Bool {
+        task.run?._withUnsafeGuaranteedRef { $0.isPrepared } ?? false
+    }
+
+    override func runPrepared(of claim: Claim, in queue: OperationQueue) -> Bool {
+        guard let run = task.run?.takeUnretainedValue(), run.isPrepared else { return false }
+        run.runPrepared(self, of: claim, in: queue)
+        return true
     }
 
     private func runTask() async {
@@ -218,18 +250,53 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// Whether the work may go on after ``start()`` has returned: true for async bodies and for
     /// subclasses.
-    public override var isAsynchronous: Bool { run != nil }
+    public override var isAsynchronous: Bool { task.isAsync }
 
     /// Asks the work to stop; cancels the task of an async body.
     open override func cancel() {
         super.cancel()
-        guard let run else { return }
-        ThreadContext.whileStoppingBody(of: self) { run.cancel(self) }
+        if task.isAsync { ThreadContext.whileStoppingBody(of: self) { cancelTask() } }
+    }
+
+    private func cancelTask() {
+        switch task.find({ $0.markCancelled() }) {
+        case .nothing: break
+        // Outside the lock of the word: the calls run users' cancellation handlers.
+        case .body(let body): body.cancelMarked()
+        case .run(let run): run.cancel()
+        }
+    }
+
+    override func promoteTask() {
+        var waiting = 0
+        switch task.find({ waiting = $0.raise(to: urgency) }) {
+        case .nothing: break
+        case .body(let body): body.executor?.offerAgain(waiting, urgency)
+        case .run(let run): run.promote(self)
+        }
+    }
+
+    override func prepareTaskAgain() { task.run?._withUnsafeGuaranteedRef { $0.prepareAgain() } }
+
+    override var taskStart: UInt64? {
+        switch task.find() {
+        case .nothing: nil
+        case .body(let body): body.startTime.load(ordering: .relaxed)
+        case .run(let run): run.startTime.load(ordering: .relaxed)
+        }
+    }
+
+    override func recordTaskStart(_ time: UInt64) {
+        switch task.find() {
+        case .nothing: break
+        case .body(let body): body.startTime.store(time, ordering: .relaxed)
+        case .run(let run): run.startTime.store(time, ordering: .relaxed)
+        }
     }
 
     override var replacesStart: Bool { false }
 
-    override final var taskRun: Unmanaged<OperationTask>? { run.map { .passUnretained($0) } }
+    override final var hasTask: Bool { task.isAsync }
 }
 
 /// An operation whose work is an `async` function without a result.

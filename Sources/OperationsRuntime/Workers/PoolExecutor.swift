@@ -23,6 +23,8 @@ package final class PoolExecutor: TaskExecutor {
         /// The jobs of the body that wait for a worker. For each of them the pool holds at least
         /// one reference to this executor.
         var jobs = FIFO<UnownedJob>()
+        /// The jobs of the worker that ran the body last.
+        var home: WorkerJobs?
 
         /// Sets the urgency of the body. Returns how many jobs have to be submitted again: all
         /// waiting jobs if the urgency has risen, otherwise none.
@@ -49,9 +51,7 @@ package final class PoolExecutor: TaskExecutor {
             context.job = job
             return
         }
-        guard QualityOfServiceUse.isOn else {
-            return WorkerPool.submit(.job(job, self, .usual))
-        }
+        guard QualityOfServiceUse.isOn else { return WorkerPool.submit(job, of: self) }
         let urgency = Urgency(job.priority)
         guard rule == .ofBody else { return WorkerPool.submit(.job(job, self, urgency)) }
         // The runtime does not retain the executor for this call. As soon as the job is among those
@@ -88,6 +88,17 @@ package final class PoolExecutor: TaskExecutor {
     /// Takes the next job that waits for a worker; returns nil if other workers have taken all
     /// jobs.
     func takeJob() -> UnownedJob? { waiting.withLock { $0.jobs.popFirst() } }
+
+    /// Makes jobs of the body that other threads resume wait for a worker, if that worker is active
+    /// then.
+    package func stays(with worker: Worker) {
+        waiting.withLock { waiting in
+            if waiting.home !== worker.jobs { waiting.home = worker.jobs }
+        }
+    }
+
+    /// The jobs of the worker that ran the body last.
+    var home: WorkerJobs? { waiting.withLock { $0.home } }
 
     // MARK: Running
 

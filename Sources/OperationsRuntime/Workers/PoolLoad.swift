@@ -51,8 +51,11 @@ struct PoolLoad {
     /// had an urgent item to run.
     var isOverLimit: Bool { active.sum > limit }
 
+    /// Whether one more worker may be active.
+    var hasIdleProcessor: Bool { active.sum < limit }
+
     /// Whether a worker that found no work may search for a moment.
-    var maySearch: Bool { searching == nil && active.sum < limit }
+    var maySearch: Bool { searching == nil && hasIdleProcessor }
 
     // MARK: Changes
 

@@ -9,6 +9,7 @@ package final class Worker: @unchecked Sendable {
     /// See ``Urgency/workerClass``.
     package let workerClass: Urgency
     let parker = Parker()
+    package let jobs = WorkerJobs()
     package let epilogue = ThreadContext.current.epilogue
     /// See `ThreadContext.number`.
     private let threadNumber = ThreadContext.current.number
@@ -70,12 +71,14 @@ package final class Worker: @unchecked Sendable {
     /// Leaves to other workers what this worker has not begun, because the worker is about to
     /// block: operations go back to their queue.
     func reclaimRest() {
+        jobs.close()
         epilogue.passOn()
         lock.withLock { runner }?.reclaimRest()
     }
 
     /// Does the same as ``reclaimRest()``, on behalf of the monitor thread.
     func reclaimRestForMonitor() {
+        jobs.close()
         epilogue.passOn()
         lock.withLock { runner }?.reclaimRestForMonitor()
     }
@@ -85,7 +88,14 @@ package final class Worker: @unchecked Sendable {
         let (probe, runner) = lock.withLock { (self.probe, self.runner) }
         return WorkerWatch.Sample(
             id: id, processorTime: probe?.processorTime,
-            isSleeping: { probe?.isSleeping }, position: epilogue.progress ?? runner?.position)
+            isSleeping: { probe?.isSleeping }, position: position(in: runner))
+    }
+
+    /// The progress of the worker; nil if nothing waits for it.
+    private func position(in runner: (any WorkerRunner)?) -> Int? {
+        let position = epilogue.progress ?? runner?.position
+        guard let progress = jobs.progress else { return position }
+        return progress &+ (position ?? 0)
     }
 }
 

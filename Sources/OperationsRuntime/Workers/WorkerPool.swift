@@ -31,6 +31,8 @@ package final class WorkerPool: @unchecked Sendable {
     /// The number of pending items in `state`, or `Int.max` if too many workers are active.
     /// Readable without the lock.
     private let pending = Atomic<Int>(0)
+    /// Whether one more worker may be active. Readable without the lock.
+    private let hasIdleProcessor = Atomic<Bool>(true)
     private let watchesBatches = Atomic<Bool>(false)
     /// The number of processors that this process may use.
     private let processors: Atomic<Int>
@@ -58,11 +60,22 @@ package final class WorkerPool: @unchecked Sendable {
     @inline(__always)
     private func event<Result>(_ body: (inout PoolState) -> Result) -> Result {
         lock.lock()
-        defer { lock.unlock() }
         let result = body(&state)
         let load = state.load
         pending.store(load.isOverLimit ? .max : load.pendingCount, ordering: .relaxed)
+        let becameIdle = publish(load.hasIdleProcessor)
+        lock.unlock()
+        if becameIdle { shareJobs() }
         return result
+    }
+
+    /// Publishes whether a processor is idle. Returns true if one has just become idle.
+    @inline(__always)
+    private func publish(_ isIdle: Bool) -> Bool {
+        let wasIdle = hasIdleProcessor.load(ordering: .relaxed)
+        guard isIdle != wasIdle else { return false }
+        hasIdleProcessor.store(isIdle, ordering: .relaxed)
+        return isIdle
     }
 
     /// The number of items that wait for a worker; `Int.max` when a worker should stop.
@@ -70,6 +83,33 @@ package final class WorkerPool: @unchecked Sendable {
 
     package static func submit(_ item: WorkItem) {
         shared.perform(shared.event { $0.submitted(item) })
+    }
+
+    // MARK: Jobs that wait for one worker
+
+    /// Keeps a job for a worker: for the calling one, or for the one that ran the body last. The
+    /// pool gets the job if a processor is idle, or if that worker is not active.
+    static func submit(_ job: UnownedJob, of executor: PoolExecutor) {
+        if !shared.hasIdleProcessor.load(ordering: .relaxed),
+            let jobs = ThreadContext.existing?.activeWorker?.jobs ?? executor.home,
+            jobs.append(job, of: executor)
+        {
+            // Either the thread by which a processor becomes idle finds the job, or this thread
+            // finds that the processor is idle.
+            atomicMemoryFence(ordering: .sequentiallyConsistent)
+            if shared.hasIdleProcessor.load(ordering: .relaxed) { return jobs.share() }
+            return shared.watch()
+        }
+        submit(.job(job, executor, .usual))
+    }
+
+    /// Passes the jobs that wait for single workers to the pool, because a processor has become
+    /// idle.
+    @inline(never)
+    private func shareJobs() {
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        let waiting = lock.withLock { workers.compactMap { $0?.jobs }.filter { !$0.isEmpty } }
+        for jobs in waiting { jobs.share() }
     }
 
     /// Runs a function that blocks. If the caller is a worker, the pool compensates for that worker
@@ -84,6 +124,7 @@ package final class WorkerPool: @unchecked Sendable {
         wait()
         context.worker = worker
         shared.perform(shared.event { $0.workerDidUnblock(worker.id) })
+        worker.jobs.open()
     }
 
     /// Calls an action on a worker after `duration`, or at once if `duration` is not positive.
@@ -130,7 +171,13 @@ package final class WorkerPool: @unchecked Sendable {
         while let item = nextItem(for: worker, after: phase) {
             phase = .running
             context.worker = worker
+            worker.jobs.open()
             worker.run(item, context: context)
+            while !worker.jobs.isEmpty {
+                worker.jobs.runPresent()
+                worker.epilogue.perform()
+                if pending.load(ordering: .relaxed) > 0 { break }
+            }
             context.worker = nil
         }
         context.dismissRunners()
@@ -175,9 +222,11 @@ package final class WorkerPool: @unchecked Sendable {
             switch found {
             case .work(let item): return item
             case .search:
+                worker.jobs.close()
                 search()
                 phase = .searching
             case .park:
+                worker.jobs.close()
                 guard park(worker) else { return nil }
                 phase = .arriving
             }
@@ -218,9 +267,14 @@ package final class WorkerPool: @unchecked Sendable {
         // thread clears the flag before it looks. So either the monitor thread sees the batch or
         // the caller sees the cleared flag.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
-        guard !shared.watchesBatches.load(ordering: .acquiring) else { return }
-        shared.watchesBatches.store(true, ordering: .releasing)
-        shared.perform(shared.event { $0.batchStarted() })
+        shared.watch()
+    }
+
+    @inline(__always)
+    private func watch() {
+        guard !watchesBatches.load(ordering: .acquiring) else { return }
+        watchesBatches.store(true, ordering: .releasing)
+        perform(event { $0.batchStarted() })
     }
 
     /// Starts threads on request, submits timers that are due, and looks for workers that block

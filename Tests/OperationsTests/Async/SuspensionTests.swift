@@ -4,15 +4,11 @@ import Testing
 
 @testable import Operations
 
-/// A suspended operation leaves its batch, which continues.
+/// A batch continues when a body of it is suspended.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct SuspensionTests {
     /// The queue measures how long suspended operations take. Without a measurement, workers claim
     /// each operation by itself.
-    ///
-    /// A body that is made inside a task hands over the slot of its batch when it suspends, which
-    /// returns the rest of the batch and discards the measured time. So these bodies are made
-    /// outside of tasks.
     @Test func durationOfSuspendedOperationsIsMeasured() async {
         let queue = OperationQueue()
         await Place.outside.make {
@@ -58,23 +54,36 @@ struct SuspensionTests {
             }
         }
 
-        /// Suspends the running operation.
+        /// Records that the body of the running operation has begun and is suspended.
         @discardableResult
-        func suspendCurrent() -> Operation {
-            state.detachCurrent(from: batch, keepingRest: true).takeUnretainedValue()
+        func suspendCurrent() -> Claim.OpenBody {
+            let body = batch.open()
+            if batch.lacksSlot { state.provideSlot(for: batch) }
+            return body
         }
+
+        /// Ends an operation in the batch.
+        func endInside(_ index: Int) { _ = operations[index].exchange { $0.finished() } }
+
+        /// Records that the worker finds no more to begin, and runs jobs.
+        func turnToJobs() { batch.turnToJobs() }
+
+        func detach(_ body: Claim.OpenBody) { state.detach(body, from: batch) }
 
         func returnRest() { state.returnRest(of: batch) }
 
+        func reclaimRest() -> [Entry] { state.reclaimRest(of: batch).ended }
+
         func retire(nanoseconds: UInt64) { _ = state.retire(batch, nanoseconds: nanoseconds) }
 
-        /// Finishes an operation that was suspended.
+        /// Finishes an operation that was suspended, outside of the batch.
         func end(_ operation: Operation) {
+            #expect(operation.status.has(.claimedAlone))
             let holdsSlot = operation.status.has(.holdsSlot)
             _ = operation.exchange { $0.finished() }
             _ = state.leave(operation, releasesSlot: holdsSlot)
-            // Release the references of the task and of the ring.
-            for _ in 0..<2 { Unmanaged.passUnretained(operation).release() }
+            // Release the reference of the ring.
+            Unmanaged.passUnretained(operation).release()
         }
 
         /// Releases the references of the ring.
@@ -83,17 +92,18 @@ struct SuspensionTests {
         }
     }
 
-    @Test func suspendedOperationTakesASlotAndLeavesTheBatch() {
+    @Test func suspendedBodiesTakeSlotsAndLeaveTheBatchWhenItIsRetired() {
         let claimed = Claimed(count: 4, width: 3)
         for suspended in 0..<2 {
-            #expect(claimed.suspendCurrent() === claimed.operations[suspended])
+            claimed.suspendCurrent()
             #expect(claimed.running == suspended + 2 && claimed.batch.hasRest)
             claimed.startNext()
         }
-        // The third operation takes the batch's slot, and the batch keeps nothing.
+        // The third body has the last slot, so the rest goes back.
         claimed.suspendCurrent()
-        #expect(claimed.running == 3 && !claimed.batch.hasRest && !claimed.batch.holdsSlot)
+        #expect(claimed.running == 3 && !claimed.batch.hasRest && claimed.batch.slotCount == 3)
         #expect(claimed.readyCount == 1)
+        #expect(claimed.operations.allSatisfy { !$0.status.has(.claimedAlone) })
         claimed.retire(nanoseconds: 30)
         #expect(claimed.running == 3)
         for operation in claimed.operations.prefix(3) { claimed.end(operation) }
@@ -101,44 +111,78 @@ struct SuspensionTests {
         claimed.release(claimed.operations.suffix(1))
     }
 
+    /// Each body is suspended or not; one that was suspended ends in the batch or elsewhere.
     @Test(arguments: [
         [true, false, true, false], [false, true, true, false], [false, false, false, true],
     ])
     func operationsThatEndInABatchLeaveWithIt(suspends: [Bool]) {
         let claimed = Claimed(count: suspends.count, width: -1)
         for (index, isSuspended) in suspends.enumerated() {
-            if isSuspended {
-                claimed.suspendCurrent()
-            } else {
-                _ = claimed.operations[index].exchange { $0.finished() }
-            }
+            if isSuspended { claimed.suspendCurrent() } else { claimed.endInside(index) }
             if index < suspends.count - 1 { claimed.startNext() }
         }
-        var left = Set<ObjectIdentifier>()
-        claimed.batch.forEachTaken { entry in
-            if let operation = entry.operation?.takeUnretainedValue() {
-                left.insert(ObjectIdentifier(operation))
-            }
-        }
-        let ended = zip(claimed.operations, suspends).filter { !$0.1 }.map(\.0)
-        #expect(left == Set(ended.map { ObjectIdentifier($0) }))
         claimed.retire(nanoseconds: 4_000_000)
         #expect(claimed.typicalNanoseconds == 1_000_000, "shared among all four")
-        for (operation, isSuspended) in zip(claimed.operations, suspends) where isSuspended {
-            claimed.end(operation)
-        }
+        let pairs = Array(zip(claimed.operations, suspends))
+        for (operation, isSuspended) in pairs where isSuspended { claimed.end(operation) }
         #expect(claimed.isEmpty && claimed.running == 0)
-        claimed.release(ended)
+        claimed.release(pairs.filter { !$0.1 }.map(\.0))
+    }
+
+    @Test func bodyThatIsResumedByItsWorkerEndsInTheBatch() {
+        let claimed = Claimed(count: 3, width: 3)
+        let first = claimed.suspendCurrent()
+        claimed.startNext()
+        let second = claimed.suspendCurrent()
+        claimed.startNext()
+        claimed.endInside(2)
+        claimed.turnToJobs()
+        #expect(claimed.running == 3)
+        // The worker turns to the first body, which it protects from other threads while it ends
+        // it; the third operation leaves early.
+        #expect(claimed.batch.close(first))
+        claimed.endInside(0)
+        #expect(claimed.reclaimRest().isEmpty, "the last operation stays for the batch's owner")
+        claimed.turnToJobs()
+        #expect(claimed.reclaimRest().count == 1)
+        #expect(claimed.running == 1, "the second body needs its slot, and nothing else does")
+        // The second one ends on another thread.
+        claimed.detach(second)
+        #expect(!claimed.operations[0].status.has(.claimedAlone))
+        #expect(claimed.running == 1)
+        claimed.end(claimed.operations[1])
+        claimed.retire(nanoseconds: 1)
+        #expect(claimed.isEmpty && claimed.running == 0)
+        claimed.release([claimed.operations[0], claimed.operations[2]])
+    }
+
+    /// A body that ends after its batch was retired must not be taken for one of the next batch.
+    @Test func bodiesOfAnEarlierBatchAreToldApart() {
+        let claimed = Claimed(count: 2, width: 1)
+        let first = claimed.suspendCurrent()
+        claimed.retire(nanoseconds: 1)
+        claimed.end(claimed.operations[0])
+        claimed.claim(claimed.batch)
+        claimed.startNext()
+        _ = claimed.batch.open()
+        claimed.detach(first)
+        #expect(!claimed.batch.close(first))
+        #expect(!claimed.operations[1].status.has(.claimedAlone) && claimed.running == 1)
+        claimed.endInside(1)
+        claimed.retire(nanoseconds: 1)
+        claimed.release(claimed.operations.suffix(1))
     }
 
     @Test func claimsRespectTheSlotsOfSuspendedBodies() {
         let claimed = Claimed(count: 40, width: 5)
         claimed.suspendCurrent()
         claimed.returnRest()
+        claimed.batch.suspensionTime = 1
         claimed.retire(nanoseconds: 1)
         #expect(claimed.running == 1)
         let next = Claim()
         claimed.claim(next)
+        #expect(claimed.running == 5, "each entry has a slot")
         var count = 0
         while next.takeNext() != nil { count += 1 }
         #expect(count == 4)

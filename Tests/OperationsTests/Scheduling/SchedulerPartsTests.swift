@@ -271,7 +271,7 @@ struct SchedulerPartsTests {
         for _ in 0..<200 {
             let batch = Claim()
             let operations = (0..<32).map { _ in Operation() }
-            batch.claimed(holdsSlot: true, recallEpoch: 0) { filling in
+            batch.claimed(slots: .one, recallEpoch: 0) { filling in
                 for (index, operation) in operations.enumerated() {
                     filling.append(.operation(.passUnretained(operation)), at: index)
                 }

@@ -1,0 +1,95 @@
+import OperationsRuntime
+
+/// An async body that a task runs in place of the worker that has claimed its operation. See
+/// RunningAsyncBodies.md.
+struct ClaimedBody {
+    let operation: Unmanaged<Operation>
+    /// Alive for as long as the operation executes.
+    let queue: Unmanaged<OperationQueue>
+    private let claim: Claim
+    private let body: Claim.OpenBody
+    private let thread: Unmanaged<ThreadContext>
+    /// Whether the body began inside the frame that the thread has for the entries of the claim.
+    private let isInFrame: Bool
+
+    /// Records that the body of the operation that the thread took last is about to begin.
+    @inline(__always)
+    init(
+        _ operation: Unmanaged<Operation>, of claim: Claim, in queue: Unmanaged<OperationQueue>,
+        on thread: ThreadContext, isInFrame: Bool = true
+    ) {
+        self.operation = operation
+        self.queue = queue
+        self.claim = claim
+        body = claim.open()
+        self.thread = .passUnretained(thread)
+        self.isInFrame = isInFrame
+    }
+
+    /// What comes after the end of a body.
+    enum Following {
+        /// The body of another operation of the claim, which has begun.
+        case body(ClaimedBody)
+        /// Nothing for this task. The operation has ended in its claim.
+        case nothing
+        /// Nothing for this task, and the operation has to be ended by ``endOutside()``.
+        case endOutside
+    }
+
+    /// Ends the operation, whose body has ended, if that is still in the claim that a worker runs on
+    /// this thread. Begins the operation that follows there.
+    ///
+    /// - Parameter mayRun: whether the task may run the body of another operation.
+    @inline(__always)
+    func end(mayRun: (Operation) -> Bool) -> Following {
+        queue._withUnsafeGuaranteedRef { queue in
+            guard ThreadContext.isCurrent(thread), queue.recallEpoch == claim.recallEpoch,
+                claim.close(body)
+            else { return .endOutside }
+            var next = operation._withUnsafeGuaranteedRef { $0.endInClaim(claim, in: queue) }
+            // The thread left the frame before it turned to jobs.
+            let isInFrame = isInFrame && claim.isAtCursor
+            claim.returnToCursor()
+            let thread = ThreadContext.current
+            // Outside of the frame, the worker itself takes what else there may be.
+            if next == nil, isInFrame { next = queue.takeNext(from: claim, context: thread) }
+            guard let entry = next else { return .nothing }
+            guard let following = entry.operation else {
+                claim.handedOver = entry
+                return .nothing
+            }
+            let begins = following._withUnsafeGuaranteedRef { operation in
+                guard operation.status.has(.asynchronous), operation.mayShareTask(in: queue),
+                    mayRun(operation)
+                else {
+                    claim.handedOver = entry
+                    return false
+                }
+                if isInFrame { thread.operation = following }
+                guard let begun = operation.beginOnFastPath(claim, in: queue) else {
+                    return false
+                }
+                guard begun.phase == .executing else {
+                    // Cancelled.
+                    operation.leavesWithoutWork(queue)
+                    claim.handedOver = operation.endInClaim(claim, in: queue)
+                    return false
+                }
+                return true
+            }
+            guard begins else { return .nothing }
+            return .body(
+                ClaimedBody(
+                    following, of: claim, in: self.queue, on: thread, isInFrame: isInFrame))
+        }
+    }
+
+    /// Ends the operation outside of its claim. The task is inside no operation.
+    func endOutside() {
+        let operation = operation.takeUnretainedValue()
+        if !operation.status.has(.claimedAlone) {
+            queue._withUnsafeGuaranteedRef { $0.detach(body, from: claim) }
+        }
+        operation.finish()
+    }
+}
