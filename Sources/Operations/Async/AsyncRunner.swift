@@ -99,7 +99,16 @@ final class AsyncRunner: IdleRunner, @unchecked Sendable {
                 break
             }
             self.work = nil
-            guard mayStay(body), await hasWork() else { return }
+            guard mayStay(body) else { return }
+            // Wait for work on the runner's thread, which later resumes the task.
+            let hasWork = await withUnsafeContinuation { continuation in
+                if ThreadContext.isCurrent(thread) {
+                    idle = continuation
+                } else {
+                    continuation.resume(returning: false)
+                }
+            }
+            if !hasWork { return }
         }
     }
 
@@ -112,17 +121,5 @@ final class AsyncRunner: IdleRunner, @unchecked Sendable {
         here.addRunner(self)
         stays(with: here)
         return true
-    }
-
-    /// Waits for work on the runner's thread, which later resumes the task. Returns false if the
-    /// runner should end.
-    nonisolated(nonsending) private func hasWork() async -> Bool {
-        await withUnsafeContinuation { continuation in
-            if ThreadContext.isCurrent(thread) {
-                idle = continuation
-            } else {
-                continuation.resume(returning: false)
-            }
-        }
     }
 }

@@ -9,21 +9,18 @@ struct ClaimedBody {
     private let claim: Claim
     private let body: Claim.OpenBody
     private let thread: Unmanaged<ThreadContext>
-    /// Whether the body began inside the frame that the thread has for the entries of the claim.
-    private let isInFrame: Bool
 
     /// Records that the body of the operation that the thread took last is about to begin.
     @inline(__always)
     init(
         _ operation: Unmanaged<Operation>, of claim: Claim, in queue: Unmanaged<OperationQueue>,
-        on thread: ThreadContext, isInFrame: Bool = true
+        on thread: ThreadContext
     ) {
         self.operation = operation
         self.queue = queue
         self.claim = claim
         body = claim.open()
         self.thread = .passUnretained(thread)
-        self.isInFrame = isInFrame
     }
 
     /// What comes after the end of a body.
@@ -47,12 +44,13 @@ struct ClaimedBody {
                 claim.close(body)
             else { return .endOutside }
             var next = operation._withUnsafeGuaranteedRef { $0.endInClaim(claim, in: queue) }
-            // The thread left the frame before it turned to jobs.
-            let isInFrame = isInFrame && claim.isAtCursor
-            claim.returnToCursor()
             let thread = ThreadContext.current
-            // Outside of the frame, the worker itself takes what else there may be.
-            if next == nil, isInFrame { next = queue.takeNext(from: claim, context: thread) }
+            if !claim.isAtCursor {
+                claim.returnToCursor()
+                // The worker left the queue before it ran the job, and does so before the next one.
+                thread.operationState.frame.queue = self.queue.toOpaque()
+            }
+            if next == nil { next = queue.takeNext(from: claim, context: thread) }
             guard let entry = next else { return .nothing }
             guard let following = entry.operation else {
                 claim.handedOver = entry
@@ -65,22 +63,24 @@ struct ClaimedBody {
                     claim.handedOver = entry
                     return false
                 }
-                if isInFrame { thread.operation = following }
+                thread.operation = following
                 guard let begun = operation.beginOnFastPath(claim, in: queue) else {
+                    claim.handedOver = queue.takeNext(from: claim, context: thread)
                     return false
                 }
                 guard begun.phase == .executing else {
                     // Cancelled.
                     operation.leavesWithoutWork(queue)
-                    claim.handedOver = operation.endInClaim(claim, in: queue)
+                    claim.handedOver =
+                        operation.endInClaim(claim, in: queue)
+                        ?? queue.takeNext(from: claim, context: thread)
                     return false
                 }
                 return true
             }
             guard begins else { return .nothing }
             return .body(
-                ClaimedBody(
-                    following, of: claim, in: self.queue, on: thread, isInFrame: isInFrame))
+                ClaimedBody(following, of: claim, in: self.queue, on: thread))
         }
     }
 

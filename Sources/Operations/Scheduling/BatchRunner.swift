@@ -31,8 +31,7 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
             if claim.progress != nil { WorkerPool.watchBatches() }
             queue.run(claim, context: context)
             let end = monotonicNanoseconds()
-            let bodiesEnd = claim.suspensionTime == 0 ? end : claim.suspensionTime
-            if let departure = queue.retire(claim, nanoseconds: bodiesEnd - start) {
+            if let departure = queue.retire(claim, nanoseconds: end - start) {
                 start = conclude(departure, of: queue, at: end)
                 if !jobs.isEmpty { start = runJobs(of: queue) }
                 work = queue.claimNext(claim, offered: urgency)

@@ -65,9 +65,8 @@ final class Claim: @unchecked Sendable {
     /// Whether the rest was reclaimed, or an operation was detached, in a way that makes the
     /// claim's time meaningless. Guarded by the queue's lock.
     var hasMisleadingTime = false
-    /// The time at which the owner had begun all entries, if bodies were suspended then; otherwise
-    /// 0. Only the owner uses it.
-    var suspensionTime: UInt64 = 0
+    /// Whether the owner had to go on while bodies were suspended. Only the owner uses it.
+    var hasSuspended = false
     /// The time at which the last operation's body ended, if that was recorded and nothing slow
     /// came after it; otherwise 0. Only the owner uses it.
     var lastEnd: UInt64 = 0
@@ -192,7 +191,7 @@ final class Claim: @unchecked Sendable {
         self.urgency = urgency
         isCancelled = lane == OperationRing.cancelledLane
         graph = nil
-        (hasMisleadingTime, suspensionTime) = (false, 0)
+        (hasMisleadingTime, hasSuspended) = (false, false)
         lastEnd = 0
         var filling = Filling(entries: entries, places: places, lowestLane: lane)
         fill(&filling)

@@ -312,19 +312,16 @@ extension OperationQueue {
         if let graph = claim.graph {
             return graph._withUnsafeGuaranteedRef { runNodes(of: claim, $0, context: context) }
         }
-        runEntries(of: claim, context: context)
-        if claim.hasOpenEntries { runJobs(resuming: claim, context: context) }
-    }
-
-    @inline(__always)
-    private func runEntries(of claim: Claim, from first: Entry? = nil, context: ThreadContext) {
         context.inside(nil, of: self) {
-            var next = first ?? takeNext(from: claim, context: context)
+            var next = takeNext(from: claim, context: context)
             while let entry = next {
                 if let operation = entry.operation {
                     context.operation = operation
                     next = operation._withUnsafeGuaranteedRef {
                         $0.runOnFastPath(claim, in: self)
+                    }
+                    if claim.hasOpenEntries, next == nil {
+                        next = runJobs(resuming: claim, context: context)
                     }
                     if next == nil { next = takeNext(from: claim, context: context) }
                 } else {
@@ -334,21 +331,32 @@ extension OperationQueue {
         }
     }
 
-    /// Runs the jobs that wait for this worker, which may resume suspended bodies of the claim: what
-    /// a body that yields waits for takes two jobs. Bodies that end meanwhile end in the claim.
+    /// Runs the jobs that wait for this worker before the next entry begins: they may resume the body
+    /// that has just been suspended. A body that comes back ends in the claim, and its task then runs
+    /// the bodies that follow.
+    ///
+    /// There are two rounds, because the continuation of `Task.yield()` takes two jobs.
+    ///
+    /// - Returns: the entry that a task has left to the worker.
     @inline(never)
-    private func runJobs(resuming claim: Claim, context: ThreadContext) {
-        claim.suspensionTime = monotonicNanoseconds()
-        guard let jobs = context.activeWorker?.jobs else { return }
-        for _ in 0..<2 where claim.hasOpenEntries && !jobs.isEmpty {
-            jobs.runPresent {
-                if claim.handedOver != nil { return false }
-                claim.turnToJobs()
-                return true
+    private func runJobs(resuming claim: Claim, context: ThreadContext) -> Entry? {
+        if let jobs = context.activeWorker?.jobs {
+            let state = context.placeOfOperationState
+            let frame = state.pointee.frame
+            for _ in 0..<2 where claim.hasOpenEntries && !jobs.isEmpty {
+                jobs.runPresent {
+                    if claim.handedOver != nil { return false }
+                    claim.turnToJobs()
+                    // The jobs may belong to other operations, or to none.
+                    state.pointee.frame = OperationThreadState.Frame()
+                    return true
+                }
+                claim.returnToCursor()
             }
-            claim.returnToCursor()
-            runEntries(of: claim, from: claim.handedOver.take(), context: context)
+            state.pointee.frame = frame
         }
+        if claim.hasOpenEntries { claim.hasSuspended = true }
+        return claim.handedOver.take()
     }
 
     /// Returns the next entry of a claim to the claim's owner, unless the owner must return the

@@ -402,7 +402,7 @@ struct QueueState: ~Copyable {
         ring.advanceHead()
         if !claim.hasMisleadingTime, !claim.isCancelled {
             let count = claim.graph == nil ? claim.begunCount : claim.endedNodeCount
-            learn(count, nanoseconds: nanoseconds, suspends: claim.suspensionTime != 0)
+            learn(count, nanoseconds: nanoseconds, suspends: claim.hasSuspended)
         }
         unregister(claim)
         insertSuccessors(of: claim)

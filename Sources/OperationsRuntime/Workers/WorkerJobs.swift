@@ -6,16 +6,50 @@ import Synchronization
 /// A job is in one list at a time, here or in the pool. While the worker is not active, this list is
 /// closed, and jobs go to the pool.
 ///
-/// Unchecked: `jobs` and `isOpen` are guarded by `lock`.
+/// Unchecked: `ring` and `isOpen` are guarded by `lock`.
 package final class WorkerJobs: @unchecked Sendable {
-    private typealias Waiting = (job: UnownedJob, executor: PoolExecutor)
+    /// A job, and the executor that runs it, which is retained.
+    private typealias Waiting = (job: UnownedJob, executor: Unmanaged<PoolExecutor>)
+
+    private struct Ring {
+        private var places = UnsafeMutablePointer<Waiting>.allocate(capacity: 64)
+        private var capacity = 64
+        private var head = 0
+        private(set) var count = 0
+
+        @inline(__always)
+        mutating func append(_ waiting: Waiting) {
+            if count == capacity { grow() }
+            places[(head &+ count) & (capacity &- 1)] = waiting
+            count &+= 1
+        }
+
+        @inline(__always)
+        mutating func takeFirst() -> Waiting? {
+            if count == 0 { return nil }
+            let first = places[head]
+            head = (head &+ 1) & (capacity &- 1)
+            count &-= 1
+            return first
+        }
+
+        @inline(never)
+        private mutating func grow() {
+            let new = UnsafeMutablePointer<Waiting>.allocate(capacity: 2 * capacity)
+            for index in 0..<count { new[index] = places[(head + index) & (capacity - 1)] }
+            places.deallocate()
+            (places, capacity, head) = (new, 2 * capacity, 0)
+        }
+
+        func deallocate() { places.deallocate() }
+    }
 
     /// The most jobs that the worker runs before it looks for other work.
     private static let mostInARow = 64
 
     private let lock = SpinLock()
     @exclusivity(unchecked)
-    private var jobs = FIFO<Waiting>()
+    private var ring = Ring()
     @exclusivity(unchecked)
     private var isOpen = false
     /// The number of jobs. Readable without the lock.
@@ -25,16 +59,22 @@ package final class WorkerJobs: @unchecked Sendable {
     /// Whether the worker is running jobs. Only the worker changes it.
     private let isRunning = Atomic<Bool>(false)
 
-    package var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
+    deinit { ring.deallocate() }
+
+    package var isEmpty: Bool {
+        @inline(__always) get { count.load(ordering: .relaxed) == 0 }
+    }
 
     /// Adds a job. Returns false if the list is closed.
+    ///
+    /// The addition is sequentially consistent with what the caller reads after it.
     @inline(__always)
     func append(_ job: UnownedJob, of executor: PoolExecutor) -> Bool {
         lock.lock()
         defer { lock.unlock() }
         guard isOpen else { return false }
-        jobs.append((job, executor))
-        count.store(jobs.count, ordering: .relaxed)
+        ring.append((job, .passRetained(executor)))
+        count.store(ring.count, ordering: .sequentiallyConsistent)
         return true
     }
 
@@ -42,8 +82,8 @@ package final class WorkerJobs: @unchecked Sendable {
     private func takeFirst() -> Waiting? {
         lock.lock()
         defer { lock.unlock() }
-        let first = jobs.popFirst()
-        count.store(jobs.count, ordering: .relaxed)
+        let first = ring.takeFirst()
+        count.store(ring.count, ordering: .relaxed)
         return first
     }
 
@@ -52,17 +92,19 @@ package final class WorkerJobs: @unchecked Sendable {
     /// Runs the jobs that wait now, but not too many in a row. Called on the worker's thread,
     /// outside of operations.
     ///
+    /// Whoever added the first of them has asked the monitor thread to watch the worker, which it
+    /// does until the last one has returned: what the worker leaves behind waits for that.
+    ///
     /// - Parameter continues: called before each job; whether to run that.
     package func runPresent(while continues: () -> Bool = { true }) {
         var left = min(count.load(ordering: .relaxed), Self.mostInARow)
         guard left > 0 else { return }
         isRunning.store(true, ordering: .relaxed)
-        // What the worker leaves behind it waits for the end of these jobs.
-        WorkerPool.watchBatches()
         while left > 0, continues(), let (job, executor) = takeFirst() {
             left -= 1
             taken.store(taken.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-            executor.run(job)
+            executor._withUnsafeGuaranteedRef { $0.run(job) }
+            executor.release()
         }
         isRunning.store(false, ordering: .relaxed)
     }
@@ -81,7 +123,7 @@ package final class WorkerJobs: @unchecked Sendable {
     /// Passes the jobs to the pool.
     func share() {
         while let (job, executor) = takeFirst() {
-            WorkerPool.submit(.job(job, executor, .usual))
+            WorkerPool.submit(.job(job, executor.takeRetainedValue(), .usual))
         }
     }
 

@@ -89,18 +89,23 @@ package final class WorkerPool: @unchecked Sendable {
 
     /// Keeps a job for a worker: for the calling one, or for the one that ran the body last. The
     /// pool gets the job if a processor is idle, or if that worker is not active.
-    static func submit(_ job: UnownedJob, of executor: PoolExecutor) {
-        if !shared.hasIdleProcessor.load(ordering: .relaxed),
-            let jobs = ThreadContext.existing?.activeWorker?.jobs ?? executor.home,
+    @inline(__always)
+    static func submit(_ job: UnownedJob, of executor: PoolExecutor, context: ThreadContext?) {
+        shared.keep(job, of: executor, context: context)
+    }
+
+    @inline(__always)
+    private func keep(_ job: UnownedJob, of executor: PoolExecutor, context: ThreadContext?) {
+        if !hasIdleProcessor.load(ordering: .relaxed),
+            let jobs = context?.activeWorker?.jobs ?? executor.home,
             jobs.append(job, of: executor)
         {
             // Either the thread by which a processor becomes idle finds the job, or this thread
             // finds that the processor is idle.
-            atomicMemoryFence(ordering: .sequentiallyConsistent)
-            if shared.hasIdleProcessor.load(ordering: .relaxed) { return jobs.share() }
-            return shared.watch()
+            if hasIdleProcessor.load(ordering: .sequentiallyConsistent) { return jobs.share() }
+            return watch()
         }
-        submit(.job(job, executor, .usual))
+        Self.submit(.job(job, executor, .usual))
     }
 
     /// Passes the jobs that wait for single workers to the pool, because a processor has become
@@ -272,7 +277,7 @@ package final class WorkerPool: @unchecked Sendable {
 
     @inline(__always)
     private func watch() {
-        guard !watchesBatches.load(ordering: .acquiring) else { return }
+        guard !watchesBatches.load(ordering: .sequentiallyConsistent) else { return }
         watchesBatches.store(true, ordering: .releasing)
         perform(event { $0.batchStarted() })
     }

@@ -177,7 +177,7 @@ struct SuspensionTests {
         let claimed = Claimed(count: 40, width: 5)
         claimed.suspendCurrent()
         claimed.returnRest()
-        claimed.batch.suspensionTime = 1
+        claimed.batch.hasSuspended = true
         claimed.retire(nanoseconds: 1)
         #expect(claimed.running == 1)
         let next = Claim()
