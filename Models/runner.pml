@@ -1,88 +1,69 @@
-/* Async bodies: one task runs the operations of a batch, one after the other, until a body
- * suspends. See RunningAsyncBodies.md.
+/* Async bodies in a claim: some are suspended, and end in the claim or elsewhere. See
+ * RunningAsyncBodies.md.
  *
- * A worker has three operations in a batch, of a queue of width one. Each body suspends or does
- * not. A second worker runs the operations that are returned to the ready queue. The monitor thread
- * may reclaim the rest of the batch. A suspended task is resumed on another thread, at once or
- * later. Chosen by macros:
- *   WIDE     the queue has width two: an operation that suspends may take the other width slot, and
- *            leave the rest in the batch
- *   CANCEL   operation 0 is cancelled at any time
+ * A worker has three operations in a claim, of a queue of width one. Each body returns at once, or
+ * is suspended. A suspended body is continued by a job that waits for the worker, or by another
+ * thread, at any time; a job that waits for the worker may also be passed to another thread. The
+ * monitor thread may reclaim the rest of the claim, remove what has ended and return slots that the
+ * claim does not need. A second worker runs the operations that are returned to the ready queue.
+ * Chosen by macros:
+ *   WIDE     the queue has width two
+ *   EACH     the queue has width three, and the claim has a slot for each entry from the beginning
  *
- * One atomic step is one hold of the lock of the queue or of an AsyncBody, or one exchange of a
- * lifecycle state or of the cursor.
+ * The lock of the queue is a variable here, because the words of the claim change while other
+ * threads hold it. One step is one access to such a word.
  *
  * Sources:
  *   Operations/Async
  *   Operations/Scheduling/Claim.swift
  *   Operations/Scheduling/BatchRunner.swift
+ *   Operations/Scheduling/QueueState+Detaching.swift
  */
 
 #define OPERATIONS 3
-#define RUNNERS    3
 #define NONE       7
+#define AT_CURSOR  5
+#define AT_JOBS    6
 #ifdef WIDE
 #define WIDTH      2
 #else
+#ifdef EACH
+#define WIDTH      3
+#else
 #define WIDTH      1
+#endif
 #endif
 
 mtype = { queued, executing, finished };
 
 /* The lifecycle states */
 mtype phase[OPERATIONS];
-bool  claimedAlone[OPERATIONS], holdsSlot[OPERATIONS], cancelled[OPERATIONS];
+bool  claimedAlone[OPERATIONS], holdsSlot[OPERATIONS];
 
 /* The queue */
+bool  isLocked;
 bool  inRing[OPERATIONS], inReadyQueue[OPERATIONS];
 byte  running;
 #define executingCount ((phase[0] == executing) + (phase[1] == executing) + (phase[2] == executing))
 
-/* The batch. Its entries are the operations, in order. */
-byte  next, end;
-bool  hasSlot, isRegistered;    /* isRegistered: until the batch is retired */
-bool  isDetached[OPERATIONS];   /* was detached from the batch */
+/* The claim. Its entries are the operations, in order. */
+byte  next, end;                /* the cursor */
+byte  slots;
+bool  isOpen[OPERATIONS];       /* one word with the next; only the owner changes it */
+byte  whereabouts = AT_CURSOR;
+bool  hasPlace[OPERATIONS];     /* guarded by the lock */
+bool  isRegistered;
 
-/* The runners. Each is one task. */
-byte  runners;                  /* how many runners were made */
-bool  hasParted[RUNNERS];
-byte  suspended[RUNNERS];       /* the operation whose body is suspended */
-/* The AsyncBody of each runner */
-byte  operationOf[RUNNERS], cancellers[RUNNERS];
-bool  isMarkedCancelled[RUNNERS], isTaskCancelled[RUNNERS], hasEnded[RUNNERS];
+/* How a suspended body is continued */
+bool  hasJob[OPERATIONS], isElsewhere[OPERATIONS];
 
-/* TaskRun: the runner that runs the operation */
-byte  runIn[OPERATIONS];
-
-/* Counters that the assertions check */
+/* For the assertions */
 byte  bodies[OPERATIONS], ends[OPERATIONS];
+bool  isTouched[OPERATIONS];    /* the owner is ending the operation */
 
-/* Cancels the task of a runner, if the task runs this operation. */
-inline cancelBody(r, o) {
-    atomic {
-        if
-        :: operationOf[r] == o -> isMarkedCancelled[r] = true; cancellers[r]++; cancels = true
-        :: else
-        fi
-    }
-    if
-    :: cancels ->
-        cancels = false;
-        assert(!hasEnded[r]);   /* the task must exist */
-        isTaskCancelled[r] = true;
-        cancellers[r]--
-    :: else
-    fi
-}
-
-/* Ends the task of a runner. */
-inline endBody(r) {
-    operationOf[r] = NONE;
-#ifndef BREAK_CANCELLERS        /* the task ends while a thread cancels it */
-    cancellers[r] == 0;
-#endif
-    hasEnded[r] = true
-}
+#define lock   atomic { !isLocked -> isLocked = true }
+#define unlock isLocked = false
+#define openCount (isOpen[0] + isOpen[1] + isOpen[2])
 
 inline finish(o) {
     atomic {
@@ -93,173 +74,227 @@ inline finish(o) {
     }
 }
 
-/* Begins the body. */
-inline beginBody(r, o) {
-    runIn[o] = r;
+inline returnRest() {
+    d_step {
+        for (i : 0 .. OPERATIONS - 1) {
+            if
+            :: next <= i && i < end -> inReadyQueue[i] = true; hasPlace[i] = false
+            :: else
+            fi
+        }
+        i = 0;
+        end = next
+    }
+}
+
+/* The owner ends an operation in its claim. */
+inline endInside(o) {
+    isTouched[o] = true;
+#ifdef BREAK_CLOSE_FIRST        /* says where it is only after the operation is closed */
+    isOpen[o] = false;
     if
-    :: cancelled[o] -> cancelBody(r, o)
+    :: whereabouts == AT_JOBS -> whereabouts = o
     :: else
     fi;
+#else
     atomic {
-        bodies[o]++;
-        assert(bodies[o] == 1);
-        assert(!isTaskCancelled[r] || cancelled[o])
-    }
-}
-
-/* The owner takes the next operation of the batch. */
-inline takeNext() {
-    atomic {
+        isOpen[o] = false;
         if
-        :: next < end -> o = next; next++
-        :: else -> o = NONE
+        :: whereabouts == AT_JOBS -> whereabouts = o
+        :: else
         fi
     }
+#endif
+    finish(o);
+    isTouched[o] = false;
+    whereabouts = AT_CURSOR
 }
 
+/* The worker that runs the claim */
 active proctype Worker() {
-    byte o, r;
-    byte i;
-    bool cancels, continues, suspends;
+    byte o, i, j, rounds;
 
     isRegistered;
-    takeNext();
     do
-    :: o != NONE ->
-        /* A new runner, for this operation and the ones that follow. */
-        atomic {
-            phase[o] = executing;
-            assert(hasSlot && executingCount <= WIDTH);
-            r = runners;
-            runners++;
-            operationOf[r] = o
-        }
-        do
-        :: true ->
-            beginBody(r, o);
-            if
-            :: true ->          /* it suspends: running the job returns to the worker */
-                suspended[r] = o;
-                suspends = true;
-                break
-            :: true             /* it returns */
-            fi;
-            runIn[o] = NONE;
-            atomic { assert(!claimedAlone[o] && isRegistered) }
-            finish(o);
-            takeNext();
-            if
-            :: o == NONE -> break
-            :: else
-            fi;
-#ifdef BREAK_MARK               /* checks the mark some time before the next operation begins */
-            continues = !isMarkedCancelled[r];
-            if
-            :: continues -> phase[o] = executing; operationOf[r] = o
-            :: else -> break
-            fi
-#else
-            atomic {
-                continues = !isMarkedCancelled[r];
-                if
-                :: continues -> operationOf[r] = o
-                :: else
-                fi
-            }
-            atomic {
-                if
-                :: continues -> phase[o] = executing; assert(hasSlot && executingCount <= WIDTH)
-                :: else -> break
-                fi
-            }
-#endif
-        od;
+    :: true ->
+        /* takeNext: suspended bodies keep their slots */
         if
-        :: suspends ->
-            suspends = false;
-#ifdef BREAK_FLAG_FIRST         /* the task may continue before its operation is detached */
-            hasParted[r] = true;
+        :: openCount > 0 && slots <= openCount ->
+            lock;
+            d_step {
+                for (i : 0 .. OPERATIONS - 1) {
+                    if
+                    :: !hasPlace[i] -> isOpen[i] = false
+                    :: else
+                    fi
+                }
+                i = 0
+            }
+            if
+#ifdef BREAK_GONE       /* a body that was taken out has taken the only slot */
+            :: openCount > 0 && slots <= openCount ->
+#else
+            :: slots <= openCount ->
 #endif
-            atomic {
-                o = next - 1;
                 if
-#ifdef BREAK_OWN_SLOT           /* takes a width slot even if none is free */
+#ifdef BREAK_WIDTH      /* goes on without a free slot */
                 :: next < end ->
 #else
                 :: next < end && running < WIDTH ->
 #endif
-                    running++;
-                    holdsSlot[o] = true
-                :: else ->
-                    for (i : 0 .. OPERATIONS - 1) {
-                        if
-                        :: next <= i && i < end -> inReadyQueue[i] = true
-                        :: else
-                        fi
-                    }
-                    i = 0;
-                    end = next;
-#ifdef BREAK_SLOT               /* the batch keeps its width slot, and returns it later */
-                    holdsSlot[o] = false
-#else
-                    holdsSlot[o] = hasSlot;
-                    hasSlot = false
-#endif
-                fi;
-                claimedAlone[o] = true;
-                isDetached[o] = true
+                    atomic { running++; slots++ }
+                :: else -> returnRest()
+                fi
+            :: else
+            fi;
+            unlock
+        :: else
+        fi;
+        atomic {
+            if
+            :: next < end -> o = next; next++
+            :: else -> o = NONE
+            fi
+        }
+        if
+        :: o == NONE -> break
+        :: else
+        fi;
+        atomic {
+            assert(phase[o] == queued);
+            phase[o] = executing;
+            bodies[o]++;
+            assert(bodies[o] == 1 && executingCount <= WIDTH && running <= WIDTH)
+        }
+        isOpen[o] = true;
+        if
+        :: true -> endInside(o)         /* the body returns */
+        :: hasJob[o] = true             /* or is suspended */
+        :: isElsewhere[o] = true
+        fi;
+        /* runJobs */
+        rounds = 0;
+        do
+        :: rounds < 2 && openCount > 0 && (hasJob[0] || hasJob[1] || hasJob[2]) ->
+            rounds++;
+            whereabouts = AT_JOBS;
+            j = NONE;
+            atomic {
+                if
+                :: hasJob[0] -> j = 0; hasJob[0] = false
+                :: hasJob[1] -> j = 1; hasJob[1] = false
+                :: hasJob[2] -> j = 2; hasJob[2] = false
+                :: else
+                fi
             }
-            hasParted[r] = true;
-            /* The worker continues with the rest. */
-            takeNext()
-        :: else -> endBody(r)
-        fi
-    :: else -> break
+            if
+            :: j != NONE -> endInside(j)
+            :: else
+            fi;
+            whereabouts = AT_CURSOR
+        :: else -> break
+        od
     od;
-    /* Retire the batch. */
-    atomic {
+    /* Retire the claim. */
+    lock;
+    d_step {
         for (i : 0 .. OPERATIONS - 1) {
             if
-#ifdef BREAK_RETIRE_DETACHED    /* retires operations that were detached */
-            :: i < next ->
+#ifdef BREAK_RETIRE     /* detaches operations that were taken out before */
+            :: i < next && isOpen[i] ->
 #else
-            :: i < next && !isDetached[i] ->
+            :: i < next && isOpen[i] && hasPlace[i] ->
 #endif
+                hasPlace[i] = false;
+                assert(!claimedAlone[i]);
+                holdsSlot[i] = (slots > 0);
+                slots = slots - (slots > 0);
+                claimedAlone[i] = true
+            :: else
+            fi;
+            isOpen[i] = false
+        }
+        for (i : 0 .. OPERATIONS - 1) {
+            if
+            :: i < next && hasPlace[i] ->
                 assert(phase[i] == finished && inRing[i]);
+                hasPlace[i] = false;
                 inRing[i] = false
             :: else
             fi
         }
         i = 0;
-        isRegistered = false;
-        if
-        :: hasSlot -> running--; hasSlot = false
-        :: else
-        fi
+        running = running - slots;
+        slots = 0;
+        isRegistered = false
     }
+    unlock;
+    /* The jobs that are left are run elsewhere, or by this worker as by any other. */
+    do
+    :: atomic { hasJob[0] -> hasJob[0] = false; isElsewhere[0] = true }
+    :: atomic { hasJob[1] -> hasJob[1] = false; isElsewhere[1] = true }
+    :: atomic { hasJob[2] -> hasJob[2] = false; isElsewhere[2] = true }
+    :: else -> break
+    od
 }
 
-/* A thread on which a suspended task continues. */
-proctype Resumer(byte r) {
-    byte o;
+/* A thread that continues suspended bodies elsewhere. */
+active [2] proctype Resumer() {
+    byte o, k;
 
 end_idle:
-    suspended[r] != NONE;
-    o = suspended[r];
-    runIn[o] = NONE;
-#ifndef BREAK_PARTING           /* does not wait until the worker has parted from the task */
-    hasParted[r];
-#endif
-    finish(o);
-    atomic {
-        assert(claimedAlone[o]);
-        inRing[o] = false;
+    do
+    :: atomic {
+            if
+            :: isElsewhere[0] -> o = 0
+            :: isElsewhere[1] -> o = 1
+            :: isElsewhere[2] -> o = 2
+            fi;
+            isElsewhere[o] = false
+        }
         if
-        :: holdsSlot[o] -> running--
-        :: else
-        fi
-    }
-    endBody(r)
+        :: claimedAlone[o]
+        :: else ->
+            lock;
+            d_step {
+                if
+#ifdef BREAK_TAKE_OUT   /* does not look whether the claim was retired meanwhile */
+                :: true ->
+#else
+                :: isRegistered && hasPlace[o] ->
+#endif
+                    hasPlace[o] = false;
+                    holdsSlot[o] = (slots > 0);
+                    assert(slots > 0);
+                    slots--;
+                    claimedAlone[o] = true
+                :: else -> assert(claimedAlone[o])
+                fi
+            }
+            unlock
+        fi;
+        finish(o);
+        lock;
+        d_step {
+            assert(claimedAlone[o] && inRing[o]);
+            inRing[o] = false;
+            running = running - holdsSlot[o];
+            holdsSlot[o] = false;
+            o = 0
+        }
+        unlock
+    od
+}
+
+/* A thread that takes a job from the worker and passes it on, or adds a job for the worker. */
+active proctype Another() {
+    if
+    :: atomic { hasJob[0] -> hasJob[0] = false; isElsewhere[0] = true }
+    :: atomic { hasJob[1] -> hasJob[1] = false; isElsewhere[1] = true }
+    :: atomic { isRegistered && isElsewhere[0] -> isElsewhere[0] = false; hasJob[0] = true }
+    :: atomic { isRegistered && isElsewhere[1] -> isElsewhere[1] = false; hasJob[1] = true }
+    :: true
+    fi
 }
 
 /* Runs the operations that were returned to the ready queue. */
@@ -269,7 +304,7 @@ active proctype Other() {
 end_idle:
     do
     :: atomic {
-            running < WIDTH && (inReadyQueue[0] || inReadyQueue[1] || inReadyQueue[2]) ->
+            !isLocked && running < WIDTH && (inReadyQueue[0] || inReadyQueue[1] || inReadyQueue[2]) ->
             if
             :: inReadyQueue[0] -> o = 0
             :: inReadyQueue[1] -> o = 1
@@ -279,52 +314,83 @@ end_idle:
             assert(phase[o] == queued);
             running++;
             phase[o] = executing;
-            assert(executingCount <= WIDTH)
+            bodies[o]++;
+            assert(bodies[o] == 1 && executingCount <= WIDTH)
         }
-        atomic { bodies[o]++; assert(bodies[o] == 1) }
         finish(o);
-        atomic { inRing[o] = false; running--; o = 0 }
+        atomic { !isLocked -> inRing[o] = false; running--; o = 0 }
     od
 }
 
+/* The monitor thread, twice */
 active proctype Monitor() {
-    byte i;
-    if
-    :: atomic {
-            isRegistered ->
-            for (i : 0 .. OPERATIONS - 1) {
+    byte i, w, needed, looks, position;
+    bool open[OPERATIONS];
+
+    do
+    :: looks < 2 ->
+        looks++;
+        lock;
+        if
+        :: isRegistered ->
+            returnRest();
+            /* Return the slots that are not needed. */
+            d_step {
+                for (i : 0 .. OPERATIONS - 1) { open[i] = isOpen[i] }
+                i = 0;
+                w = whereabouts
+            }
+            d_step {
+                needed = 0;
+                for (i : 0 .. OPERATIONS - 1) {
+                    if
+                    :: open[i] && hasPlace[i] -> needed++
+                    :: else
+                    fi
+                }
+                i = 0;
                 if
-                :: next <= i && i < end -> inReadyQueue[i] = true
+#ifdef BREAK_RESUMED            /* takes the owner for being at the last entry */
+                :: w != AT_JOBS && !(next > 0 && open[next - 1]) -> needed++
+#else
+                :: w < OPERATIONS || (w == AT_CURSOR && !(next > 0 && open[next - 1])) -> needed++
+#endif
+                :: else
+                fi;
+                if
+                :: slots > needed -> running = running - (slots - needed); slots = needed
                 :: else
                 fi
             }
-            i = 0;
-            if
-            :: next < end -> end = next
-            :: else
-            fi
-        }
-    :: true
-    fi
-}
-
-#ifdef CANCEL
-active proctype Canceller() {
-    byte r;
-    bool cancels;
-    atomic {
-        if
-        :: phase[0] != finished -> cancelled[0] = true
-        :: else
-        fi
-    }
-    r = runIn[0];
-    if
-    :: r != NONE -> cancelBody(r, 0)
-    :: else
-    fi
-}
+            /* Remove what has ended. */
+            position = next;
+            d_step {
+                for (i : 0 .. OPERATIONS - 1) { open[i] = isOpen[i] }
+                i = 0;
+                w = whereabouts
+            }
+            d_step {
+                for (i : 0 .. OPERATIONS - 1) {
+                    if
+#ifdef BREAK_WHEREABOUTS        /* removes the operation that the owner is ending */
+                    :: i + 1 < position && hasPlace[i] && !open[i] ->
+#else
+                    :: i + 1 < position && hasPlace[i] && !open[i] && i != w ->
 #endif
+                        assert(phase[i] == finished && !isTouched[i] && inRing[i]);
+                        hasPlace[i] = false;
+                        inRing[i] = false
+                    :: else
+                    fi
+                }
+                i = 0
+            }
+        :: else
+        fi;
+        unlock
+    :: true -> break
+    od
+}
 
 init {
     byte i;
@@ -332,18 +398,20 @@ init {
         for (i : 0 .. OPERATIONS - 1) {
             phase[i] = queued;
             inRing[i] = true;
-            runIn[i] = NONE;
-            suspended[i] = NONE;
-            operationOf[i] = NONE;
-            run Resumer(i)
+            hasPlace[i] = true
         }
         i = 0;
         end = OPERATIONS;
-        isRegistered = true;
-        hasSlot = true;
-        running = 1
+#ifdef EACH
+        slots = 3;
+        running = 3;
+#else
+        slots = 1;
+        running = 1;
+#endif
+        isRegistered = true
     }
-    /* Each body has run once, each operation has left, and all width slots are returned. */
+    /* Each body has run once, each operation has left, and all slots are returned. */
     !inRing[0] && !inRing[1] && !inRing[2] && !isRegistered && running == 0;
     assert(bodies[0] == 1 && bodies[1] == 1 && bodies[2] == 1)
 }

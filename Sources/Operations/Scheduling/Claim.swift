@@ -15,7 +15,7 @@ import Synchronization
 final class Claim: @unchecked Sendable {
     typealias Reference = Unmanaged<Operation>
 
-    static var capacity: Int { 64 }
+    static var capacity: Int { 56 }
 
     private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: capacity)
     /// The places of the entries. Guarded by the queue's lock. The owner, which appends operations
@@ -46,11 +46,9 @@ final class Claim: @unchecked Sendable {
     /// The slots of the queue's width that the claim holds: one for the entry that the owner runs,
     /// and one for each suspended body. Changed under the queue's lock.
     private let slots = Atomic<Int>(0)
-    /// The entries whose async bodies have begun and not ended, one bit each. Only the owner changes
-    /// it. The bits of entries that were taken out mean nothing.
-    private let openEntries = Atomic<UInt64>(0)
-    /// Where the owner is; see ``Whereabouts``. Only the owner changes it.
-    private let whereabouts = Atomic<Int>(Whereabouts.atCursor)
+    /// The async bodies that have begun and not ended, and where the owner is. Only the owner
+    /// changes it.
+    private let bodies = Atomic<UInt64>(0)
     /// Tells the uses of the claim, one after the other, apart. The owner changes it under the
     /// queue's lock.
     private(set) var number: UInt64 = 0
@@ -81,13 +79,60 @@ final class Claim: @unchecked Sendable {
         successors.deallocate()
     }
 
-    /// Where the owner of a claim is.
-    private enum Whereabouts {
-        /// At the entry that it took last.
-        static var atCursor: Int { -1 }
-        /// At jobs that wait for it. They may resume bodies of the claim.
-        static var atJobs: Int { -2 }
-        // Otherwise at an entry whose body has been resumed and has returned.
+    private struct Bodies {
+        var word: UInt64
+
+        @inline(__always)
+        init(_ word: UInt64) { self.word = word }
+
+        private static var open: UInt64 { 1 << UInt64(capacity) - 1 }
+        private static var jobs: UInt64 { 0xFF << UInt64(capacity) }
+
+        /// The entries whose async bodies have begun and not ended, one bit each. The bits of
+        /// entries that were taken out mean nothing.
+        var openEntries: UInt64 {
+            @inline(__always) get { word & Self.open }
+        }
+        /// The number of ``openEntries``.
+        var count: Int {
+            @inline(__always) get { openEntries.nonzeroBitCount }
+        }
+        /// Whether the owner is at the entry that it took last.
+        var isAtCursor: Bool {
+            @inline(__always) get { word & Self.jobs == 0 }
+        }
+        /// Whether the owner is at jobs that wait for it, which may resume bodies.
+        var isAtJobs: Bool {
+            @inline(__always) get { word & Self.jobs == Self.jobs }
+        }
+        /// The entry at which the owner is, whose body was resumed by a job and has returned; -1 if
+        /// there is none.
+        var resumedEntry: Int { isAtCursor || isAtJobs ? -1 : Int(word >> UInt64(capacity)) - 1 }
+
+        @inline(__always)
+        func contains(_ index: Int) -> Bool { word >> UInt64(index) & 1 != 0 }
+
+        @inline(__always)
+        func opened(_ index: Int) -> Bodies { Bodies(word | 1 << UInt64(index)) }
+
+        @inline(__always)
+        func closed(_ index: Int) -> Bodies {
+            let rest = word & ~(1 << UInt64(index))
+            if isAtCursor { return Bodies(rest) }
+            return Bodies(rest & Self.open | UInt64(index + 1) << UInt64(capacity))
+        }
+
+        var atCursor: Bodies {
+            @inline(__always) get { Bodies(openEntries) }
+        }
+        var atJobs: Bodies {
+            @inline(__always) get { Bodies(word | Self.jobs) }
+        }
+    }
+
+    private var openBodies: Bodies {
+        @inline(__always) get { Bodies(bodies.load(ordering: .acquiring)) }
+        @inline(__always) set { bodies.store(newValue.word, ordering: .releasing) }
     }
 
     private struct Cursor {
@@ -201,7 +246,7 @@ final class Claim: @unchecked Sendable {
         case .one: self.slots.store(1, ordering: .relaxed)
         case .each: self.slots.store(filling.count, ordering: .relaxed)
         }
-        openEntries.store(0, ordering: .relaxed)
+        bodies.store(0, ordering: .relaxed)
         departedCount.store(0, ordering: .relaxed)
         cursor.store(Cursor(next: 0, end: filling.count).word, ordering: .releasing)
     }
@@ -291,13 +336,11 @@ final class Claim: @unchecked Sendable {
 
     /// Whether the operation at the address runs or has run in the claim.
     func isRunning(_ address: UnsafeMutableRawPointer) -> Bool {
-        let open = openEntries.load(ordering: .acquiring)
-        let position = position
+        let (position, open) = (position, openBodies)
         if runningEntry(at: position)?.isOperation(at: address) == true { return true }
-        return open != 0
-            && (0..<position.next).contains { index in
-                isOpen(index, open) && entries[index].isOperation(at: address)
-            }
+        return (0..<position.next).contains { index in
+            isOpen(index, open) && entries[index].isOperation(at: address)
+        }
     }
 
     /// The number of entries that the worker has begun, including those that were detached.
@@ -313,16 +356,14 @@ final class Claim: @unchecked Sendable {
     /// Removes the taken entries that the owner no longer touches, and passes each to `body` with
     /// its place. They leave the queue now.
     func removeEnded(_ body: (Entry, Int) -> Void) {
-        // An entry that is no longer open has ended, or is where the owner is. So the bits are read
-        // before the owner's whereabouts.
-        let open = openEntries.load(ordering: .acquiring)
-        let current = whereabouts.load(ordering: .acquiring)
+        // In this order: of the entries before the position, all that have not ended are open.
         let position = position
+        let open = openBodies
         let first = departedCount.load(ordering: .relaxed)
         guard first < position.next - position.inUse else { return }
         var departed = first
         for index in first..<position.next - position.inUse {
-            if index != current, !isOpen(index, open) {
+            if index != open.resumedEntry, !isOpen(index, open) {
                 if let place = place(at: index) { body(entries[index], place) }
                 places[index] = Self.noPlace
                 if departed == index { departed += 1 }
@@ -332,8 +373,8 @@ final class Claim: @unchecked Sendable {
     }
 
     @inline(__always)
-    private func isOpen(_ index: Int, _ open: UInt64) -> Bool {
-        open >> UInt64(index) & 1 != 0 && places[index] != Self.noPlace
+    private func isOpen(_ index: Int, _ open: Bodies) -> Bool {
+        open.contains(index) && places[index] != Self.noPlace
     }
 
     /// Reclaims the entries that were not taken and passes each to `body` with its place.
@@ -443,13 +484,13 @@ final class Claim: @unchecked Sendable {
     /// Takes out the operations whose bodies are suspended. Called by the owner, under the queue's
     /// lock.
     func takeOutOpen(_ body: (Reference) -> Void) {
-        var open = openEntries.load(ordering: .relaxed)
+        var open = openBodies.openEntries
         while open != 0 {
             let index = open.trailingZeroBitCount
             open &= open &- 1
             if places[index] != Self.noPlace { body(takeOut(index)) }
         }
-        openEntries.store(0, ordering: .relaxed)
+        bodies.store(0, ordering: .relaxed)
     }
 
     // MARK: Slots, under the queue's lock
@@ -477,16 +518,11 @@ final class Claim: @unchecked Sendable {
 
     /// One slot for each open entry, and one for the owner if it is at an entry that is not open.
     private var neededSlots: Int {
-        while true {
-            let open = openEntries.load(ordering: .acquiring)
-            let isAtJobs = whereabouts.load(ordering: .acquiring) == Whereabouts.atJobs
-            let last = position.next - 1
-            // The owner may have gone on between the two.
-            guard openEntries.load(ordering: .acquiring) == open else { continue }
-            let count = (0...max(last, 0)).count { isOpen($0, open) }
-            let isAtOpenEntry = last >= 0 && open >> UInt64(last) & 1 != 0
-            return count + (isAtJobs || isAtOpenEntry ? 0 : 1)
-        }
+        let open = openBodies
+        let last = position.next - 1
+        let count = (0..<last + 1).count { isOpen($0, open) }
+        let isAtOpenEntry = open.isAtCursor && last >= 0 && open.contains(last)
+        return count + (open.isAtJobs || isAtOpenEntry ? 0 : 1)
     }
 
     /// The owner's progress, which shows whether the owner moves. Nil if its speed does not matter:
@@ -571,15 +607,14 @@ final class Claim: @unchecked Sendable {
         @inline(__always) get {
             // Another thread that takes an entry out takes a slot with it. So this number may be
             // too low, and not too high.
-            slots.load(ordering: .relaxed)
-                > openEntries.load(ordering: .relaxed).nonzeroBitCount
+            slots.load(ordering: .relaxed) > openBodies.count
         }
     }
 
     /// Whether suspended bodies use all slots of the claim.
     var lacksSlot: Bool {
         @inline(__always) get {
-            openEntries.load(ordering: .relaxed) != 0 && !hasFreeSlot
+            hasOpenEntries && !hasFreeSlot
         }
     }
 
@@ -595,48 +630,41 @@ final class Claim: @unchecked Sendable {
     @inline(__always)
     func open() -> OpenBody {
         let index = position.next - 1
-        let open = openEntries.load(ordering: .relaxed) | 1 << UInt64(index)
-        openEntries.store(open, ordering: .releasing)
+        openBodies = openBodies.opened(index)
         return OpenBody(index: index, number: number)
     }
 
     /// Records that a body has ended. Returns false if its operation is no longer in the claim.
     @inline(__always)
     func close(_ body: OpenBody) -> Bool {
-        guard number == body.number, openEntries.load(ordering: .relaxed) >> UInt64(body.index) & 1 != 0
-        else { return false }
-        if whereabouts.load(ordering: .relaxed) == Whereabouts.atJobs {
-            whereabouts.store(body.index, ordering: .releasing)
-        }
-        let open = openEntries.load(ordering: .relaxed) & ~(1 << UInt64(body.index))
-        openEntries.store(open, ordering: .releasing)
+        guard number == body.number, openBodies.contains(body.index) else { return false }
+        openBodies = openBodies.closed(body.index)
         return true
     }
 
     /// Records that the owner has ended the last entry and goes on at the cursor.
     @inline(__always)
-    func returnToCursor() { whereabouts.store(Whereabouts.atCursor, ordering: .releasing) }
+    func returnToCursor() { openBodies = openBodies.atCursor }
 
     /// Whether the owner is at the cursor, and not at jobs that wait for it.
     var isAtCursor: Bool {
-        @inline(__always) get { whereabouts.load(ordering: .relaxed) == Whereabouts.atCursor }
+        @inline(__always) get { openBodies.isAtCursor }
     }
 
     /// Records that the owner turns to jobs that wait for it.
-    func turnToJobs() { whereabouts.store(Whereabouts.atJobs, ordering: .releasing) }
+    func turnToJobs() { openBodies = openBodies.atJobs }
 
     /// Whether there are suspended bodies.
     var hasOpenEntries: Bool {
-        @inline(__always) get { openEntries.load(ordering: .relaxed) != 0 }
+        @inline(__always) get { openBodies.openEntries != 0 }
     }
 
     /// Under the queue's lock, forgets the open entries that were taken out.
     func forgetTakenOut() {
-        let open = openEntries.load(ordering: .relaxed)
-        let rest = (0..<Self.capacity).reduce(into: UInt64(0)) { rest, index in
-            if isOpen(index, open) { rest |= 1 << UInt64(index) }
+        let open = openBodies
+        for index in 0..<Self.capacity where open.contains(index) && !isOpen(index, open) {
+            openBodies = Bodies(openBodies.word & ~(1 << UInt64(index)))
         }
-        openEntries.store(rest, ordering: .relaxed)
     }
 
     /// Appends the operation that follows the one that has just finished, as taken; see

@@ -56,11 +56,11 @@ extension QueueState {
         }
     }
 
-    /// Gives a claim, whose slots are in use by suspended bodies, one more slot. If there is none,
-    /// its rest is returned.
+    /// Gives a claim, whose slots are in use by suspended bodies or have gone with them, one more
+    /// slot. If there is none, its rest is returned.
     mutating func provideSlot(for claim: Claim) {
         claim.forgetTakenOut()
-        guard claim.lacksSlot else { return }
+        if claim.hasFreeSlot { return }
         guard claim.hasRest, hasFreeSlot else { return returnRest(of: claim) }
         running += 1
         claim.addSlot()

@@ -46,13 +46,8 @@ package final class PoolExecutor: TaskExecutor {
 
     package func enqueue(_ job: UnownedJob) {
         if rule == .ofTimer { return WorkerPool.submit(.job(job, self, .timer)) }
-        let context = ThreadContext.existing
-        if let context, context.keepsJob {
-            context.keepsJob = false
-            context.job = job
-            return
-        }
-        guard QualityOfServiceUse.isOn else { return WorkerPool.submit(job, of: self, context: context) }
+        if ThreadContext.withExisting({ $0?.keeps(job) }) == true { return }
+        guard QualityOfServiceUse.isOn else { return WorkerPool.submit(job, of: self) }
         let urgency = Urgency(job.priority)
         guard rule == .ofBody else { return WorkerPool.submit(.job(job, self, urgency)) }
         // The runtime does not retain the executor for this call. As soon as the job is among those

@@ -17,7 +17,10 @@ package final class ThreadContext: @unchecked Sendable {
     /// Not checked for overlapping accesses: each access is brief and calls nothing.
     @exclusivity(unchecked)
     @usableFromInline
-    var worker: Worker?
+    var worker: Worker? { didSet { jobs = worker.map { .passUnretained($0.jobs) } } }
+    /// The jobs of ``worker``, which keeps them alive.
+    @exclusivity(unchecked)
+    private(set) var jobs: Unmanaged<WorkerJobs>?
     @inlinable package var activeWorker: Worker? { worker }
     /// What this thread does once it is outside of the operations that it ends.
     package let epilogue = Epilogue()
@@ -42,7 +45,7 @@ package final class ThreadContext: @unchecked Sendable {
     @exclusivity(unchecked)
     private var runners: [any IdleRunner] = []
     /// The most idle runners of a thread, which is how many bodies of one batch can be suspended.
-    static let mostRunners = 32
+    static let mostRunners = 256
     package var hasCapacityForRunner: Bool { runners.count < Self.mostRunners }
 
     package func takeRunner() -> (any IdleRunner)? { runners.popLast() }
@@ -59,6 +62,16 @@ package final class ThreadContext: @unchecked Sendable {
     var keepsJob = false
     @exclusivity(unchecked)
     var job: UnownedJob?
+
+    /// Keeps a job if it is the next one. Returns whether it is.
+    @inline(__always)
+    func keeps(_ job: UnownedJob) -> Bool {
+        guard keepsJob else { return false }
+        keepsJob = false
+        self.job = job
+        return true
+    }
+
     package let isFirst = isFirstThread
     /// The number of the thread among those that have used the library, from 1.
     ///
@@ -118,6 +131,12 @@ package final class ThreadContext: @unchecked Sendable {
         addressOfThreadContext().map {
             Unmanaged<ThreadContext>.fromOpaque($0).takeUnretainedValue()
         }
+    }
+
+    @inline(__always)
+    static func withExisting<Result>(_ body: (ThreadContext?) -> Result) -> Result {
+        guard let address = addressOfThreadContext() else { return body(nil) }
+        return Unmanaged<ThreadContext>.fromOpaque(address)._withUnsafeGuaranteedRef { body($0) }
     }
 
     @inlinable package static var current: ThreadContext { existing ?? makeThreadContext() }

@@ -89,23 +89,31 @@ package final class WorkerPool: @unchecked Sendable {
 
     /// Keeps a job for a worker: for the calling one, or for the one that ran the body last. The
     /// pool gets the job if a processor is idle, or if that worker is not active.
+    static func submit(_ job: UnownedJob, of executor: PoolExecutor) {
+        if !shared.keep(job, of: executor) { submit(.job(job, executor, .usual)) }
+    }
+
+    /// Returns false if the job is for the pool.
     @inline(__always)
-    static func submit(_ job: UnownedJob, of executor: PoolExecutor, context: ThreadContext?) {
-        shared.keep(job, of: executor, context: context)
+    private func keep(_ job: UnownedJob, of executor: PoolExecutor) -> Bool {
+        if hasIdleProcessor.load(ordering: .relaxed) { return false }
+        if let own = ThreadContext.withExisting({ $0?.jobs }) {
+            return own._withUnsafeGuaranteedRef { keep(job, of: executor, in: $0) }
+        }
+        return executor.home.map { keep(job, of: executor, in: $0) } ?? false
     }
 
     @inline(__always)
-    private func keep(_ job: UnownedJob, of executor: PoolExecutor, context: ThreadContext?) {
-        if !hasIdleProcessor.load(ordering: .relaxed),
-            let jobs = context?.activeWorker?.jobs ?? executor.home,
-            jobs.append(job, of: executor)
-        {
-            // Either the thread by which a processor becomes idle finds the job, or this thread
-            // finds that the processor is idle.
-            if hasIdleProcessor.load(ordering: .sequentiallyConsistent) { return jobs.share() }
-            return watch()
+    private func keep(_ job: UnownedJob, of executor: PoolExecutor, in jobs: WorkerJobs) -> Bool {
+        guard jobs.append(job, of: executor) else { return false }
+        // Either the thread by which a processor becomes idle finds the job, or this thread finds
+        // that the processor is idle.
+        if hasIdleProcessor.load(ordering: .sequentiallyConsistent) {
+            jobs.share()
+        } else {
+            watch()
         }
-        Self.submit(.job(job, executor, .usual))
+        return true
     }
 
     /// Passes the jobs that wait for single workers to the pool, because a processor has become

@@ -1,3 +1,4 @@
+import OperationsRuntime
 import OperationsTestKit
 import OperationsTestSupport
 import Testing
@@ -55,12 +56,16 @@ struct SuspensionTests {
         }
 
         /// Records that the body of the running operation has begun and is suspended.
+        ///
+        /// - Parameter isLast: whether the worker does not go on.
         @discardableResult
-        func suspendCurrent() -> Claim.OpenBody {
+        func suspendCurrent(isLast: Bool = false) -> Claim.OpenBody {
             let body = batch.open()
-            if batch.lacksSlot { state.provideSlot(for: batch) }
+            if batch.lacksSlot, !isLast { state.provideSlot(for: batch) }
             return body
         }
+
+        func provideSlot() { if batch.lacksSlot { state.provideSlot(for: batch) } }
 
         /// Ends an operation in the batch.
         func endInside(_ index: Int) { _ = operations[index].exchange { $0.finished() } }
@@ -156,6 +161,22 @@ struct SuspensionTests {
         claimed.release([claimed.operations[0], claimed.operations[2]])
     }
 
+    /// The body that has the batch's only slot takes it along. The rest must not begin without one.
+    @Test func restNeedsASlotWhenABodyHasTakenTheOnlyOne() {
+        let claimed = Claimed(count: 2, width: 1)
+        let first = claimed.suspendCurrent(isLast: true)
+        claimed.detach(first)
+        claimed.end(claimed.operations[0])
+        #expect(claimed.running == 0)
+        claimed.provideSlot()
+        #expect(claimed.running == 1 && claimed.batch.hasRest, "the slot that became free")
+        claimed.startNext()
+        claimed.endInside(1)
+        claimed.retire(nanoseconds: 1)
+        #expect(claimed.isEmpty && claimed.running == 0)
+        claimed.release(claimed.operations.suffix(1))
+    }
+
     /// A body that ends after its batch was retired must not be taken for one of the next batch.
     @Test func bodiesOfAnEarlierBatchAreToldApart() {
         let claimed = Claimed(count: 2, width: 1)
@@ -190,6 +211,54 @@ struct SuspensionTests {
         claimed.release(claimed.operations.dropFirst())
     }
 
+    /// A body that yields again and again must not keep other bodies from beginning or going on, and
+    /// must go on itself.
+    @Test(arguments: [1, 2, -1]) func yieldingBodiesTakeTurns(width: Int) async {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = width
+        let (others, turns) = (Tally(), Tally())
+        let count = 2_000 / slowness
+        await Place.outside.make {
+            for _ in 0..<4 {
+                queue.add {
+                    // In a queue of width one, nothing else may run meanwhile.
+                    while width > 1 || width < 0 ? others.value < count : turns.value < count {
+                        turns.increment()
+                        await Task.yield()
+                    }
+                }
+            }
+            for index in 0..<count {
+                OperationQueue.yielding.add {
+                    if index % 2 == 0 { await Task.yield() }
+                    others.increment()
+                }
+            }
+        }
+        await OperationQueue.yielding.drain()
+        await queue.drain()
+        #expect(others.value == count && turns.value > 0)
+    }
+
+    /// A child task begins on another worker while its parent computes, if a processor is idle.
+    @Test func childTaskBeginsWhileItsParentComputes() async throws {
+        guard WorkerPool.cores > 1 else { return }
+        let queue = serialQueue()
+        await Place.outside.make {
+            for _ in 0..<50 {
+                queue.add {
+                    let hasBegun = Tally()
+                    async let child: Void = { _ = hasBegun.increment() }()
+                    let end = ContinuousClock.now + .seconds(60)
+                    while hasBegun.value == 0, ContinuousClock.now < end {}
+                    #expect(hasBegun.value == 1)
+                    await child
+                }
+            }
+        }
+        await queue.drain()
+    }
+
     /// The body begins on the worker's thread and blocks it: the rest of the batch must get the
     /// second slot.
     @Test func bodyMayWaitForTheNextOperationOfItsBatch() async {
@@ -212,4 +281,8 @@ struct SuspensionTests {
         }
         await queue.drain()
     }
+}
+
+extension OperationQueue {
+    fileprivate static let yielding = OperationQueue()
 }
