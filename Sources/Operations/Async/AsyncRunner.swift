@@ -74,8 +74,8 @@ final class AsyncRunner: IdleRunner, @unchecked Sendable {
         }
     }
 
-    /// Runs assigned operations as long as they are of the same queue. On return there is no work if
-    /// the runner has to end.
+    /// Runs assigned operations as long as they are of the same queue. On return there is no work
+    /// if the runner has to end.
     ///
     /// - Parameter queue: the address of the queue.
     nonisolated(nonsending) private func serve(

@@ -33,8 +33,8 @@ struct ClaimedBody {
         case endOutside
     }
 
-    /// Ends the operation, whose body has ended, if that is still in the claim that a worker runs on
-    /// this thread. Begins the operation that follows there.
+    /// Ends the operation, whose body has ended, if the operation is still in the claim that a
+    /// worker runs on this thread. Begins the operation that follows there.
     ///
     /// - Parameter mayRun: whether the task may run the body of another operation.
     @inline(__always)

@@ -5,10 +5,10 @@ import Synchronization
 /// begun or has ended; the body that a task shared with other operations runs now; or a `TaskRun`,
 /// which an operation has whose task is its own.
 ///
-/// A thread that wants to cancel or promote the body locks the word for a few instructions, in which
-/// the body cannot end. The end waits for that. The words of both sides are changed by
-/// read-modify-write operations only, so one of the two comes first: either the thread finds the
-/// body, or the body finds what the thread has recorded in the operation before.
+/// A thread that wants to cancel or promote the body locks the word for a few instructions, in
+/// which the body cannot end. Both sides change the word by read-modify-write operations, so one of
+/// them comes first: either the thread finds the body, or the body finds what the thread has
+/// recorded in the operation before.
 struct TaskWord: ~Copyable, Sendable {
     private let word: Atomic<UInt>
 

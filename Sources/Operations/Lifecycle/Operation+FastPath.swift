@@ -103,8 +103,8 @@ extension Operation {
         return endInClaim(claim, in: queue)
     }
 
-    /// Ends the operation, whose body has returned, in its claim. Returns the operation that follows
-    /// at once.
+    /// Ends the operation, whose body has returned, in its claim. Returns the operation that
+    /// follows at once.
     @inline(__always)
     final func endInClaim(_ claim: Claim, in queue: OperationQueue) -> Entry? {
         guard let end = exchange(whileUnlocked: true, { $0.finishedAndLocked() }) else {

@@ -331,9 +331,9 @@ extension OperationQueue {
         }
     }
 
-    /// Runs the jobs that wait for this worker before the next entry begins: they may resume the body
-    /// that has just been suspended. A body that comes back ends in the claim, and its task then runs
-    /// the bodies that follow.
+    /// Runs the jobs that wait for this worker before the next entry begins: they may resume the
+    /// body that has just been suspended. A body that comes back ends in the claim, and its task
+    /// then runs the bodies that follow.
     ///
     /// There are two rounds, because the continuation of `Task.yield()` takes two jobs.
     ///

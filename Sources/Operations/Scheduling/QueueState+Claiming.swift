@@ -182,8 +182,8 @@ extension QueueState {
         claims.append(claim)
     }
 
-    /// A claim takes a slot for each entry while bodies suspend, so that the owner need not come back
-    /// for another slot whenever a body does.
+    /// A claim takes a slot for each entry while bodies suspend, so that the owner need not come
+    /// back for another slot whenever a body does.
     private var slotsOfClaim: Claim.Slots {
         @inline(__always) get { bodiesSuspend ? .each : .one }
     }

@@ -23,12 +23,12 @@ extension QueueState {
         if time < typicalNanoseconds / 4 { typicalNanoseconds /= 4 }
     }
 
-    /// Detaches the operation that the worker took last, whose body has not run yet and may keep its
-    /// thread for long. The operation leaves the queue by itself, and is retained. The rest of the
-    /// claim is returned.
+    /// Detaches the operation that the worker took last, whose body has not run yet and may keep
+    /// its thread for long. The operation leaves the queue by itself, and is retained. The rest of
+    /// the claim is returned.
     mutating func detachCurrent(from claim: Claim) -> Reference {
-        // The time of the claim says nothing. If the claim has a rest, the rest of the next one would
-        // be returned as well, so operations are claimed one by one for now.
+        // The time of the claim says nothing. If the claim has a rest, the rest of the next one
+        // would be returned as well, so operations are claimed one by one for now.
         claim.hasMisleadingTime = true
         if claim.hasRest { typicalNanoseconds = Self.unknownNanoseconds }
         returnRest(of: claim)

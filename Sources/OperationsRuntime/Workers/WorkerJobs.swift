@@ -3,8 +3,8 @@ import Synchronization
 /// The jobs of tasks that wait for one worker, which runs them between the operations of its
 /// queues. See WorkerThreads.md.
 ///
-/// A job is in one list at a time, here or in the pool. While the worker is not active, this list is
-/// closed, and jobs go to the pool.
+/// A job is in one list at a time, here or in the pool. While the worker is not active, this list
+/// is closed, and jobs go to the pool.
 ///
 /// Unchecked: `ring` and `isOpen` are guarded by `lock`.
 package final class WorkerJobs: @unchecked Sendable {

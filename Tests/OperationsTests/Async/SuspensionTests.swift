@@ -211,8 +211,8 @@ struct SuspensionTests {
         claimed.release(claimed.operations.dropFirst())
     }
 
-    /// A body that yields again and again must not keep other bodies from beginning or going on, and
-    /// must go on itself.
+    /// A body that yields again and again must not keep other bodies from beginning or going on,
+    /// and must go on itself.
     @Test(arguments: [1, 2, -1]) func yieldingBodiesTakeTurns(width: Int) async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = width
