@@ -1,7 +1,9 @@
 // instructions runs one workload once. The script Benchmarks/instructions counts the instructions
 // that the processor executes meanwhile.
 
+import Dispatch
 import Operations
+import Synchronization
 
 @main
 struct Instructions {
@@ -43,6 +45,7 @@ enum Workload: String, CaseIterable {
     case layersOfBlocks = "W4-layered-blocks"
     case wavefrontOfBlocks = "W4-wavefront-blocks"
     case asynchronous = "W9"
+    case resumed = "W9r"
     case queues = "W16-queue"
 
     func run(_ count: Int, _ marks: Marks) {
@@ -117,6 +120,15 @@ enum Workload: String, CaseIterable {
                         marks.mark(index)
                     })
             }
+        case .resumed:
+            let resumer = Resumer(count: count)
+            for index in 0..<count {
+                queue.addOperation(
+                    AsyncOperation {
+                        await resumer.pause()
+                        marks.mark(index)
+                    })
+            }
         }
         queue.waitUntilAllOperationsAreFinished()
     }
@@ -136,5 +148,38 @@ enum Workload: String, CaseIterable {
             dependencies(index) { graph.connect(nodes[$0], before: nodes[index]) }
         }
         do { try queue.add(graph) } catch { fatalError("\(error)") }
+    }
+}
+
+/// A thread that resumes suspended tasks.
+final class Resumer: Sendable {
+    private let waiting = Mutex<[UnsafeContinuation<Void, Never>]>([])
+    private let isSomething = DispatchSemaphore(value: 0)
+
+    /// Starts the thread. It ends when it has resumed `count` tasks.
+    init(count: Int) {
+        DispatchQueue(label: "resumer").async { [self] in
+            var rest = count
+            while rest > 0 {
+                isSomething.wait()
+                let continuations = waiting.withLock { list in
+                    defer { list = [] }
+                    return list
+                }
+                for continuation in continuations { continuation.resume() }
+                rest -= continuations.count
+            }
+        }
+    }
+
+    /// Suspends the task until the thread resumes it.
+    func pause() async {
+        await withUnsafeContinuation { continuation in
+            let isFirst = waiting.withLock { list in
+                list.append(continuation)
+                return list.count == 1
+            }
+            if isFirst { isSomething.signal() }
+        }
     }
 }

@@ -31,9 +31,9 @@ struct TaskWord: ~Copyable, Sendable {
 
     /// Releases the `TaskRun`. Returns it if there is one. Called when no other thread has access.
     func takeRun() -> TaskRun? {
-        let old = word.exchange(Self.isAsync, ordering: .relaxed)
-        guard old & Self.isRun != 0 else { return nil }
-        return Self.object(TaskRun.self, in: old).takeRetainedValue()
+        guard let run else { return nil }
+        word.store(Self.isAsync, ordering: .relaxed)
+        return run.takeRetainedValue()
     }
 
     private static func object<Object>(_: Object.Type, in word: UInt) -> Unmanaged<Object> {
