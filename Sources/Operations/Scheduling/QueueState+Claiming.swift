@@ -33,13 +33,16 @@ extension QueueState {
         place < limit || (place == limit && ring.head == limit)
     }
 
-    /// - Parameter promotes: whether claimed operations have to be promoted because of their place.
+    /// - Parameters:
+    ///   - promotes: whether claimed operations have to be promoted because of their place.
+    ///   - joins: whether the entry is to join others in a claim. The result is nil if the entry is
+    ///     claimed by itself.
     private mutating func takeBest(
-        _ urgency: Urgency?, promotes: Bool
+        _ urgency: Urgency?, promotes: Bool, joins: Bool = false
     ) -> (entry: Entry, place: Int, lane: Int)? {
         guard let (place, lane) = best() else { return nil }
         guard var entry = ring[place] else { fatalError("unreachable: a ready place is taken") }
-        guard matches(entry, at: place, urgency) else { return nil }
+        guard matches(entry, at: place, urgency), !joins || mayJoin(entry) else { return nil }
         if promotes { entry = promoteClaimed(entry, at: place) }
         if ring.isReady(place, lane: lane) {
             ring.clearReady(place, lane: lane)
@@ -51,10 +54,19 @@ extension QueueState {
         return (entry, place, lane)
     }
 
-    private mutating func takeCancelled() -> (entry: Entry, place: Int)? {
+    private mutating func takeCancelled(joins: Bool = false) -> (entry: Entry, place: Int)? {
         guard let place = ring.firstReady(OperationRing.cancelledLane) else { return nil }
+        guard let entry = ring[place] else { fatalError("unreachable: a ready place is taken") }
+        if joins, !mayJoin(entry) { return nil }
         ring.clearReady(place, lane: OperationRing.cancelledLane)
-        return ring[place].map { ($0, place) }
+        return (entry, place)
+    }
+
+    /// Whether an entry may be in a claim with others.
+    @inline(__always)
+    private func mayJoin(_ entry: Entry) -> Bool {
+        guard unbatchableCount > 0, let operation = entry.operation else { return true }
+        return !isSingle(operation)
     }
 
     enum Work {
@@ -90,8 +102,8 @@ extension QueueState {
                 slots: .none, recallEpoch: recallEpoch, lane: OperationRing.cancelledLane
             ) { filling in
                 filling.append(first.entry, at: first.place)
-                while unbatchableCount == 0, !claimsIndividually,
-                    filling.count < Claim.capacity, let next = takeCancelled()
+                while !claimsIndividually, filling.count < Claim.capacity,
+                    let next = takeCancelled(joins: true)
                 {
                     filling.append(next.entry, at: next.place)
                 }
@@ -135,7 +147,9 @@ extension QueueState {
                 lane: first.lane
             ) { filling in
                 filling.append(first.entry, at: first.place)
-                while filling.count < size, let next = takeBest(urgency, promotes: promotes) {
+                while filling.count < size,
+                    let next = takeBest(urgency, promotes: promotes, joins: true)
+                {
                     filling.append(next.entry, at: next.place)
                     filling.lowestLane = next.lane
                 }
@@ -210,9 +224,7 @@ extension QueueState {
     /// Returns the number of entries to claim: one, unless many are ready that take almost no time.
     @inline(__always)
     func batchSize(of readyCount: Int, cores: Int) -> Int {
-        guard unbatchableCount == 0, typicalNanoseconds < Self.smallNanoseconds, mayBatch else {
-            return 1
-        }
+        guard typicalNanoseconds < Self.smallNanoseconds, mayBatch else { return 1 }
         let time = typicalNanoseconds + 1
         // Work this small is done sooner than it is shared.
         let least = Int(Self.smallNanoseconds / time)

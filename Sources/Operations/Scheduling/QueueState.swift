@@ -31,8 +31,7 @@ struct QueueState: ~Copyable {
     var graphs = ReadyGraphs()
     /// The slots of the width that are taken, by claims and by single operations.
     var running = 0
-    /// The number of operations that are not on the fast path. While there are any, no claim holds
-    /// more than one operation.
+    /// The number of operations that are not on the fast path. Each of them is claimed by itself.
     var unbatchableCount = 0
     /// The order of ready operations; changed by ``arrange(order:ageingSpan:)``.
     var order = ReadyOrder.priority { didSet { decideAboutBlocks() } }

@@ -267,6 +267,47 @@ struct SchedulerPartsTests {
         }
     }
 
+    /// Operations of subclasses are claimed by themselves, and the others up to the next one of
+    /// those.
+    @Test(arguments: [false, true])
+    func operationsOfSubclassesEndBatches(areCancelled: Bool) {
+        class Subclass: Operation, @unchecked Sendable {}
+        var state = QueueState(width: -1)
+        let queue = OperationQueue()
+        let operations = (0..<12).map { index -> Operation in
+            index % 6 == 3 ? Subclass() : BlockOperation {}
+        }
+        for operation in operations {
+            _ = state.add(operation, to: queue)
+            if operation.status.phase == .checkingReadiness {
+                _ = operation.exchange { $0.becameReady(wasReady: true) }
+                state.insertReady(operation)
+            }
+        }
+        state.typicalNanoseconds = 10
+        if areCancelled { _ = state.cancelAll() }
+        var sizes: [Int] = []
+        var claims: [Claim] = []
+        while true {
+            let claim = Claim()
+            switch state.executorRequestedWork(claim, cores: 1) {
+            case .single(let operation):
+                operation.release()
+                sizes.append(1)
+            case .claim:
+                var count = 0
+                while claim.takeNext() != nil { count += 1 }
+                sizes.append(count)
+                claims.append(claim)
+            case .none, .refused:
+                // The two have to be cancelled by their own method, and stay where they are.
+                #expect(sizes == (areCancelled ? [10, 1, 1] : [3, 1, 5, 1, 2]))
+                for operation in operations { Unmanaged.passUnretained(operation).release() }
+                return
+            }
+        }
+    }
+
     @Test func batchHandsOutEachOperationOnce() async {
         for _ in 0..<200 {
             let batch = Claim()
