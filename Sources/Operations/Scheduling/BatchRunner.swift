@@ -41,10 +41,13 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
         queue.run(work)
     }
 
-    /// Runs jobs that wait for the worker, between two claims. Returns the time when that was over.
+    /// Runs jobs that wait for the worker, between two claims. The queue's ready operations wait
+    /// for the worker meanwhile, as in ``conclude(_:of:at:)``.
+    ///
+    /// - Returns: the time when that was over.
     @inline(never)
     private func runJobs(of queue: OperationQueue) -> UInt64 {
-        jobs.runPresent()
+        epilogue.during { jobs.runPresent() }
         if queue.tasks == nil { epilogue.perform() }
         return monotonicNanoseconds()
     }

@@ -342,7 +342,9 @@ extension OperationQueue {
     private func runJobs(resuming claim: Claim, context: ThreadContext) -> Entry? {
         if let jobs = context.activeWorker?.jobs {
             let state = context.placeOfOperationState
-            let frame = state.pointee.frame
+            var frame = state.pointee.frame
+            // The operation may end elsewhere from here on.
+            frame.operation = nil
             for _ in 0..<2 where claim.hasOpenEntries && !jobs.isEmpty {
                 jobs.runPresent {
                     if claim.handedOver != nil { return false }

@@ -88,14 +88,8 @@ package final class Worker: @unchecked Sendable {
         let (probe, runner) = lock.withLock { (self.probe, self.runner) }
         return WorkerWatch.Sample(
             id: id, processorTime: probe?.processorTime,
-            isSleeping: { probe?.isSleeping }, position: position(in: runner))
-    }
-
-    /// The progress of the worker; nil if nothing waits for it.
-    private func position(in runner: (any WorkerRunner)?) -> Int? {
-        let position = epilogue.progress ?? runner?.position
-        guard let progress = jobs.progress else { return position }
-        return progress &+ (position ?? 0)
+            isSleeping: { probe?.isSleeping },
+            position: epilogue.progress ?? runner?.position ?? jobs.progress)
     }
 }
 

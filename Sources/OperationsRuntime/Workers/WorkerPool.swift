@@ -121,8 +121,12 @@ package final class WorkerPool: @unchecked Sendable {
     @inline(never)
     private func shareJobs() {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
-        let waiting = lock.withLock { workers.compactMap { $0?.jobs }.filter { !$0.isEmpty } }
-        for jobs in waiting { jobs.share() }
+        // Once a list is empty, it stays so: jobs go to the pool while a processor is idle.
+        while let jobs = lock.withLock({
+            workers.lazy.compactMap { $0?.jobs }.first { !$0.isEmpty }
+        }) {
+            jobs.share()
+        }
     }
 
     /// Runs a function that blocks. If the caller is a worker, the pool compensates for that worker
