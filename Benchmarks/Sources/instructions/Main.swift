@@ -44,6 +44,8 @@ enum Workload: String, CaseIterable {
     case chainOfBlocks = "W2-blocks"
     case layersOfBlocks = "W4-layered-blocks"
     case wavefrontOfBlocks = "W4-wavefront-blocks"
+    case chainOfResults = "W12"
+    case chainOfAsyncResults = "W12-async"
     case asynchronous = "W9"
     case resumed = "W9r"
     case queues = "W16-queue"
@@ -111,6 +113,23 @@ enum Workload: String, CaseIterable {
             add(to: queue, count, marks) { index, dependency in
                 if index >= side { dependency(index - side) }
                 if index % side > 0 { dependency(index - 1) }
+            }
+        case .chainOfResults:
+            var latest = queue.add { 0 }
+            for index in 0..<count {
+                latest = queue.add(after: latest) { number in
+                    marks.mark(index)
+                    return number + 1
+                }
+            }
+        case .chainOfAsyncResults:
+            var latest = queue.add { 0 }
+            for index in 0..<count {
+                let step: @Sendable (Int) async -> Int = { number in
+                    marks.mark(index)
+                    return number + 1
+                }
+                latest = queue.add(after: latest, body: step)
             }
         case .asynchronous:
             for index in 0..<count {
