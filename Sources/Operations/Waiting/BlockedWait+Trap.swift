@@ -35,8 +35,11 @@ extension BlockedWait {
     /// The wait is recorded before the check, so if two waits close a circle at the same time, at
     /// least one of them sees the other.
     func check() {
-        guard mayHoldBackOthers else { return }
-        if let circle = DeadlockSearch.circle(of: self) { misuse(Self.sentence(about: circle)) }
+        // Two searches, one after the other, must find a circle: see `DeadlockSearch`.
+        guard mayHoldBackOthers, DeadlockSearch.circle(of: self) != nil,
+            let circle = DeadlockSearch.circle(of: self)
+        else { return }
+        misuse(Self.sentence(about: circle))
     }
 
     /// - Parameter circle: The steps from the operation that waits to one that contains the wait.

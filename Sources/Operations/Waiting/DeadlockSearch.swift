@@ -18,7 +18,10 @@ import OperationsRuntime
 ///
 /// The search reads one object after the other, without a common lock. Its result is sound all the
 /// same: an operation found to be stuck cannot have continued as long as the operations that it is
-/// stuck behind had not.
+/// stuck behind had not. A line for permits is the exception. An operation that is first in line,
+/// and whose queue has no slot for it, lets the others go ahead; one that has just done so may have
+/// been read as first in line before, and as waiting for a slot after that. A search that begins
+/// after the first one no longer finds it in line.
 struct DeadlockSearch {
     /// A step from an operation through a blocker to the next operation.
     struct Step {

@@ -45,7 +45,7 @@ package final class ThreadContext: @unchecked Sendable {
     @exclusivity(unchecked)
     private var runners: [any IdleRunner] = []
     /// The most idle runners of a thread, which is how many bodies of one batch can be suspended.
-    static let mostRunners = 256
+    static let mostRunners = 32
     package var hasCapacityForRunner: Bool { runners.count < Self.mostRunners }
 
     package func takeRunner() -> (any IdleRunner)? { runners.popLast() }
