@@ -92,8 +92,9 @@ package final class WorkerJobs: @unchecked Sendable {
     /// Runs the jobs that wait now, but not too many in a row. Called on the worker's thread,
     /// outside of operations.
     ///
-    /// Whoever added the first of them has asked the monitor thread to watch the worker, which it
-    /// does until the last one has returned: what the worker leaves behind waits for that.
+    /// The thread that added the first of these jobs has asked the monitor thread to watch the
+    /// worker. The monitor thread does that until the last job has returned, because operations
+    /// that the worker has ended may wait for it to leave their queue.
     ///
     /// - Parameter continues: called before each job; whether to run that.
     package func runPresent(while continues: () -> Bool = { true }) {
