@@ -86,10 +86,9 @@ struct ClaimedBody {
 
     /// Ends the operation outside of its claim. The task is inside no operation.
     func endOutside() {
-        let operation = operation.takeUnretainedValue()
-        if !operation.status.has(.claimedAlone) {
-            queue._withUnsafeGuaranteedRef { $0.detach(body, from: claim) }
+        if !operation._withUnsafeGuaranteedRef({ $0.status.has(.claimedAlone) }) {
+            queue._withUnsafeGuaranteedRef { $0.detach(operation, body, from: claim) }
         }
-        operation.finish()
+        operation.takeUnretainedValue().finish()
     }
 }

@@ -49,9 +49,9 @@ final class Claim: @unchecked Sendable {
     /// The async bodies that have begun and not ended, and where the owner is. Only the owner
     /// changes it.
     private let bodies = Atomic<UInt64>(0)
-    /// Tells the uses of the claim, one after the other, apart. The owner changes it under the
-    /// queue's lock.
-    private(set) var number: UInt64 = 0
+    /// Tells the uses of the claim, one after the other, apart. Only the owner uses it: the uses
+    /// belong to different queues, so that no lock guards it.
+    private var number: UInt64 = 0
     /// An entry that the owner has taken in a task, and runs outside of it. Only the owner uses it.
     var handedOver: Entry?
     /// The number of entries at the beginning that have left the queue already. Changed under the
@@ -474,12 +474,9 @@ final class Claim: @unchecked Sendable {
         return operation
     }
 
-    /// Takes out an operation whose body was suspended in this use of the claim, and has ended
-    /// elsewhere. Returns nil if the operation was taken out before. Called under the queue's lock.
-    func takeOut(_ body: OpenBody) -> Reference? {
-        guard number == body.number, places[body.index] != Self.noPlace else { return nil }
-        return takeOut(body.index)
-    }
+    /// Takes out an operation of the claim whose body was suspended, and has ended elsewhere. Called
+    /// under the queue's lock.
+    func takeOut(_ body: OpenBody) -> Reference { takeOut(body.index) }
 
     /// Takes out the operations whose bodies are suspended. Called by the owner, under the queue's
     /// lock.
@@ -635,6 +632,7 @@ final class Claim: @unchecked Sendable {
     }
 
     /// Records that a body has ended. Returns false if its operation is no longer in the claim.
+    /// Called by the owner.
     @inline(__always)
     func close(_ body: OpenBody) -> Bool {
         guard number == body.number, openBodies.contains(body.index) else { return false }

@@ -415,8 +415,8 @@ extension OperationQueue {
     }
 
     /// Detaches an operation whose async body has ended elsewhere, if it is still in its claim.
-    func detach(_ body: Claim.OpenBody, from claim: Claim) {
-        eventOffering({ $0.detach(body, from: claim) })
+    func detach(_ operation: Unmanaged<Operation>, _ body: Claim.OpenBody, from claim: Claim) {
+        eventOffering({ $0.detach(operation, body, from: claim) })
     }
 
     func putBackLast(_ claim: Claim) { eventOffering({ $0.putBackLast(claim) }) }

@@ -499,8 +499,10 @@ struct QueueState: ~Copyable {
 
     /// Detaches an operation whose async body has ended elsewhere, if it is still in its claim. The
     /// operation then leaves the queue by itself.
-    mutating func detach(_ body: Claim.OpenBody, from claim: Claim) {
-        if let operation = claim.takeOut(body) { detached(operation, from: claim) }
+    func detach(_ operation: Reference, _ body: Claim.OpenBody, from claim: Claim) {
+        // The operation is asked and not the claim, which may belong to another queue by now.
+        if operation._withUnsafeGuaranteedRef({ $0.status.has(.claimedAlone) }) { return }
+        detached(claim.takeOut(body), from: claim)
     }
 
     /// Takes back the entries that the worker has not begun, and removes the ended ones. After it

@@ -5,7 +5,8 @@ import Testing
 
 @testable import Operations
 
-/// Bodies of all kinds in one queue, disturbed from all sides. A failure prints its seed.
+/// Bodies of all kinds in two queues that share their workers, disturbed from all sides. A failure
+/// prints its seed.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct AsyncStressTests {
     /// A thread that resumes suspended bodies in a random order.
@@ -41,13 +42,17 @@ struct AsyncStressTests {
     @Test(arguments: [1, 2, 3, -1], contractSeeds)
     func bodiesKeepAllGuarantees(width: Int, seed: UInt64) async {
         var random = SeededGenerator(seed: seed)
-        let queue = OperationQueue()
-        queue.maxConcurrentOperationCount = width
-        let (inside, resumer) = (Occupancy(), Resumer())
+        let queues = (0..<2).map { _ in
+            let queue = OperationQueue()
+            queue.maxConcurrentOperationCount = width
+            return queue
+        }
+        let (insides, resumer) = ([Occupancy(), Occupancy()], Resumer())
         let (runs, wrong, ends, over) = (Recorder<Int>(), Tally(), Tally(), Tally())
         let count = 3_000 / slowness
         let operations = (0..<count).map { index -> Operation in
             let (kind, turns) = (Int.random(in: 0..<8, using: &random), index % 4)
+            let (queue, inside) = (queues[index % 2], insides[index % 2])
             let check: @Sendable () -> Void = {
                 if Operation.current?.name != "\(index)" || OperationQueue.current !== queue {
                     wrong.increment()
@@ -80,12 +85,12 @@ struct AsyncStressTests {
             return operation
         }
         let disturbances: [@Sendable (Int) -> Void] = [
-            { _ in queue.isSuspended.toggle() },
-            { _ in queue.observe(\.operationCount) { _, _ in }.invalidate() },
+            { queues[$0 % 2].isSuspended.toggle() },
+            { queues[$0 % 2].observe(\.operationCount) { _, _ in }.invalidate() },
             { operations[$0].cancel() },
             { operations[$0].queuePriority = Operation.QueuePriority.veryHigh },
-            { _ in _ = queue.operations.count },
-            { _ in queue.addOperation {} },
+            { _ = queues[$0 % 2].operations.count },
+            { queues[$0 % 2].addOperation {} },
             { _ = operations[$0].explain() },
         ]
         let plan = (0..<count / 4).map { _ in
@@ -99,19 +104,21 @@ struct AsyncStressTests {
             group.addTask {
                 await onThread {
                     for (disturb, index) in plan where over.value == 0 { disturb(index) }
-                    queue.isSuspended = false
+                    for queue in queues { queue.isSuspended = false }
                 }
             }
             group.addTask {
                 await onThread {
-                    for operation in operations { queue.addOperation(operation) }
+                    for (index, operation) in operations.enumerated() {
+                        queues[index % 2].addOperation(operation)
+                    }
                 }
                 for operation in operations { await operation.waitUntilFinished() }
                 over.increment()
                 resumer.close()
             }
         }
-        await queue.drain()
+        for queue in queues { await queue.drain() }
         #expect(await comesTrue { ends.value == (count + 4) / 5 }, "seed \(seed)")
         #expect(wrong.value == 0, "seed \(seed)")
         let all = runs.events
@@ -119,8 +126,10 @@ struct AsyncStressTests {
         for (index, operation) in operations.enumerated() where !operation.isCancelled {
             #expect(operation.error == nil && all.contains(index), "seed \(seed)")
         }
-        #expect(inside.now == 0 && (width < 0 || inside.highest <= width), "seed \(seed)")
-        #expect(queue.snapshot { $0.running } == 0, "seed \(seed)")
+        for (queue, inside) in zip(queues, insides) {
+            #expect(inside.now == 0 && (width < 0 || inside.highest <= width), "seed \(seed)")
+            #expect(queue.snapshot { $0.running } == 0, "seed \(seed)")
+        }
     }
 
     /// Suspends the body in one of several ways, or not.

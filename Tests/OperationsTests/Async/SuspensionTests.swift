@@ -73,7 +73,9 @@ struct SuspensionTests {
         /// Records that the worker finds no more to begin, and runs jobs.
         func turnToJobs() { batch.turnToJobs() }
 
-        func detach(_ body: Claim.OpenBody) { state.detach(body, from: batch) }
+        func detach(_ body: Claim.OpenBody, of index: Int = 0) {
+            state.detach(.passUnretained(operations[index]), body, from: batch)
+        }
 
         func returnRest() { state.returnRest(of: batch) }
 
@@ -116,6 +118,23 @@ struct SuspensionTests {
         claimed.release(claimed.operations.suffix(1))
     }
 
+    /// A body ends elsewhere while its worker has gone on to another queue, whose lock guards the
+    /// batch from then on. Fails under the thread sanitizer only.
+    @Test func bodyThatHasLeftItsBatchLeavesItAlone() async {
+        let claimed = Claimed(count: 1, width: 1)
+        let body = claimed.suspendCurrent(isLast: true)
+        claimed.retire(nanoseconds: 1_000)
+        let (batch, isClaimed) = (claimed.batch, Tally())
+        startTestThread {
+            batch.claimed(slots: .one, recallEpoch: 0) { _ in }
+            isClaimed.increment()
+        }
+        claimed.detach(body)
+        #expect(await comesTrue { isClaimed.value == 1 })
+        claimed.end(claimed.operations[0])
+        #expect(claimed.isEmpty && claimed.running == 0 && batch.slotCount == 1)
+    }
+
     /// Each body is suspended or not; one that was suspended ends in the batch or elsewhere.
     @Test(arguments: [
         [true, false, true, false], [false, true, true, false], [false, false, false, true],
@@ -152,7 +171,7 @@ struct SuspensionTests {
         #expect(claimed.reclaimRest().count == 1)
         #expect(claimed.running == 1, "the second body needs its slot, and nothing else does")
         // The second one ends on another thread.
-        claimed.detach(second)
+        claimed.detach(second, of: 1)
         #expect(!claimed.operations[0].status.has(.claimedAlone))
         #expect(claimed.running == 1)
         claimed.end(claimed.operations[1])
