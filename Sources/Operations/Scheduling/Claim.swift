@@ -474,8 +474,8 @@ final class Claim: @unchecked Sendable {
         return operation
     }
 
-    /// Takes out an operation of the claim whose body was suspended, and has ended elsewhere. Called
-    /// under the queue's lock.
+    /// Takes out an operation of the claim whose body was suspended, and has ended elsewhere.
+    /// Called under the queue's lock.
     func takeOut(_ body: OpenBody) -> Reference { takeOut(body.index) }
 
     /// Takes out the operations whose bodies are suspended. Called by the owner, under the queue's
