@@ -8,8 +8,7 @@ func fetch(_ name: String) async throws -> String {
 }
 
 // snippet.show
-let queue = OperationQueue()
-queue.maxConcurrentOperationCount = 2  // async bodies keep their slots until they return
+let queue = OperationQueue(width: 2)  // async bodies keep their slots until they return
 
 queue.add("feed") {
     let feed = try await fetch("feed.xml")

@@ -3,12 +3,10 @@
 import Operations
 
 // snippet.show
-let mail = OperationQueue()
-mail.maxConcurrentOperationCount = 1
+let mail = OperationQueue(name: "mail", width: 1)
 mail.order = .fifo  // strictly in the order of addition
 
-let rows = OperationQueue()
-rows.maxConcurrentOperationCount = 1
+let rows = OperationQueue(name: "rows", width: 1)
 rows.order = .lifo  // the row that came into view last starts first
 rows.ageing = .seconds(1)  // one priority higher for each second of waiting
 

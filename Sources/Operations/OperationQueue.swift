@@ -22,7 +22,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     private let settings: Locked<Settings>
     /// The driver that runs the operations in place of the workers, in tests.
     package let driver: (any QueueDriver)?
-    /// The scope of the ``withOperationQueue(name:maxConcurrentOperationCount:isolation:_:)`` call
+    /// The scope of the ``withOperationQueue(name:width:isolation:_:)`` call
     /// that made the queue.
     let companion: (any QueueCompanion)?
     /// Runs the operations in tasks, if they inherit the task-local values of another task.
@@ -71,6 +71,25 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         (companion, tasks) = (nil, nil)
         state.pointee.queue = .passUnretained(self)
         QueueRegistry.insert(opaque)
+    }
+
+    /// Makes a queue with a name and a width.
+    ///
+    /// ```swift
+    /// let uploads = OperationQueue(name: "uploads", width: 4)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - name: a name for people to read; see ``name``.
+    ///   - width: how many operations may run at the same time; see
+    ///     ``maxConcurrentOperationCount``.
+    /// - Precondition: the width is not negative, or is ``defaultMaxConcurrentOperationCount``.
+    public convenience init(
+        name: String? = nil, width: Int = OperationQueue.defaultMaxConcurrentOperationCount
+    ) {
+        self.init()
+        if let name { self.name = name }
+        maxConcurrentOperationCount = width
     }
 
     /// Makes a queue of any kind. `init()` cannot call this: subclasses call `init()`, so it must

@@ -118,3 +118,35 @@ extension Operation {
         if isDue { handler() }
     }
 }
+
+extension OperationQueue {
+    /// Cancels every operation that has not finished, for a reason.
+    ///
+    /// The reason is available as ``Operation/cancellationReason`` of each operation that was not
+    /// cancelled before. Otherwise the method does what ``cancelAllOperations()`` does, but it does
+    /// not call an override of that method. Blocks that were added to the queue become operations.
+    ///
+    /// - Complexity: O(operations and blocks in the queue).
+    public final func cancelAllOperations(because reason: CancellationReason) {
+        cancelAll(because: reason)
+    }
+
+    /// Cancels all operations in the queue but one; none begins after the first is cancelled.
+    final func cancelAll(because reason: CancellationReason, except exception: Operation? = nil) {
+        let all = allOperations(includingBarriers: true)
+        Operation.cancel(all.filter { $0 !== exception }, because: reason)
+    }
+}
+
+extension Operation {
+    /// Cancels several operations together; none begins after the first is cancelled.
+    static func cancel(_ operations: [Operation], because reason: CancellationReason) {
+        for operation in operations {
+            // Recorded first: an operation on the fast path whose cancellation is pending may leave
+            // at any moment, and then counts as cancelled.
+            operation.note(reason)
+            _ = operation.announceCancellation()
+        }
+        CancelRound.cancel(operations)
+    }
+}

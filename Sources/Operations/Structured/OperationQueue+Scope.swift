@@ -41,7 +41,7 @@
 @discardableResult
 public func withOperationQueue<Value>(
     name: String? = nil,
-    maxConcurrentOperationCount width: Int = OperationQueue.defaultMaxConcurrentOperationCount,
+    width: Int = OperationQueue.defaultMaxConcurrentOperationCount,
     isolation: isolated (any Actor)? = #isolation,
     _ body: (OperationQueue) async throws -> Value
 ) async throws -> Value {

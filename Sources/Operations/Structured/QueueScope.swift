@@ -2,7 +2,7 @@ import OperationsRuntime
 import Synchronization
 
 /// The end of a scope, and the additions to its queue; see
-/// ``withOperationQueue(name:maxConcurrentOperationCount:isolation:_:)``.
+/// ``withOperationQueue(name:width:isolation:_:)``.
 ///
 /// A scope has at most one early end: the first event (a failure, an error of the body, or a
 /// cancellation) decides which error the scope throws, and cancels the operations in its queue. An
@@ -83,26 +83,7 @@ final class QueueScope: QueueCompanion {
     var earlyEnd: EarlyEnd? { state.withLock { $0.end } }
 }
 
-extension OperationQueue {
-    /// Cancels all operations in the queue but one; none begins after the first is cancelled.
-    func cancelAll(because reason: CancellationReason, except exception: Operation? = nil) {
-        let all = snapshot { $0.operations(includingBarriers: true) }
-        Operation.cancel(all.filter { $0 !== exception }, because: reason)
-    }
-}
-
 extension Operation {
-    /// Cancels several operations together; none begins after the first is cancelled.
-    static func cancel(_ operations: [Operation], because reason: CancellationReason) {
-        for operation in operations {
-            // Recorded first: an operation on the fast path whose cancellation is pending may leave
-            // at any moment, and then counts as cancelled.
-            operation.note(reason)
-            _ = operation.announceCancellation()
-        }
-        CancelRound.cancel(operations)
-    }
-
     /// Whether the operation is in that queue, or was and has left.
     fileprivate func wasAdded(to queue: OperationQueue) -> Bool {
         queueReference.load(ordering: .acquiring)?.toOpaque()

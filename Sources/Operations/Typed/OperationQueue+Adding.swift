@@ -92,6 +92,28 @@ extension OperationQueue {
     }
 }
 
+extension OperationQueue {
+    /// Adds an operation that the program has made, and returns it.
+    ///
+    /// ```swift
+    /// let upload = queue.add(UploadOperation(report), .retry(3))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - operation: an operation of any class.
+    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
+    ///     further settings.
+    /// - Precondition: as for ``addOperation(_:)-(Operation)``.
+    @discardableResult
+    public final func add<Added: Operation>(
+        _ operation: Added, _ traits: OperationTrait...
+    ) -> Added {
+        if !traits.isEmpty { operation.apply(traits) }
+        addOperation(operation)
+        return operation
+    }
+}
+
 // MARK: Making the operations
 
 // Inlinable, as `add` is, so that the compiler knows the types of bodies and results where

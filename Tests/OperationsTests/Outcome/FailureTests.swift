@@ -88,6 +88,34 @@ struct FailureTests {
         #expect(operation.cancellationReason?.description == "enough")
     }
 
+    @Test func reasonForAllIsTheReasonOfEach() async {
+        let (began, proceed) = (Signal(), Signal())
+        let queue = OperationQueue(width: 1)
+        let (ran, ended) = (Tally(), Tally())
+        let running = BlockOperation {
+            began.send()
+            proceed.wait()
+        }
+        let (first, second) = (BlockOperation { ran.increment() }, BlockOperation {})
+        queue.add(running)
+        began.wait()
+        queue.addOperation { ran.increment() }
+        for operation in [first, second] {
+            operation.completionBlock = { ended.increment() }
+            queue.add(operation)
+        }
+        second.cancel(because: "too late")
+        queue.cancelAllOperations(because: "the window was closed")
+        proceed.send()
+        await queue.drain()
+        #expect(await comesTrue { ended.value == 2 })
+        #expect(ran.value == 0, "neither the block nor the operation")
+        let reasons = [running, first, second].map { $0.cancellationReason?.description }
+        #expect(reasons == ["the window was closed", "the window was closed", "too late"])
+        let later = queue.add { 1 }
+        #expect(await (try? later.value) == 1, "only what was in the queue is cancelled")
+    }
+
     @Test func rejectedOperationDoesNotWaitForOtherDependencies() async {
         let queue = OperationQueue()
         let never = Operation()

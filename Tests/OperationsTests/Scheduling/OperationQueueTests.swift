@@ -16,6 +16,31 @@ struct OperationQueueTests {
         queue.isSuspended = false
     }
 
+    @Test func queueIsMadeWithNameAndWidth() {
+        let queue = OperationQueue(name: "uploads", width: 4)
+        #expect(queue.name == "uploads" && queue.maxConcurrentOperationCount == 4)
+        #expect(OperationQueue(width: 1).maxConcurrentOperationCount == 1)
+        #expect(OperationQueue(width: 1).name?.hasPrefix("NSOperationQueue ") == true)
+        let width = OperationQueue(name: "all").maxConcurrentOperationCount
+        #expect(width == OperationQueue.defaultMaxConcurrentOperationCount)
+    }
+
+    private final class Upload: Operation, @unchecked Sendable {
+        let runs = Tally()
+        override func main() { runs.increment() }
+    }
+
+    @Test func addReturnsTheOperationThatItAdds() async throws {
+        let queue = OperationQueue(width: 1)
+        let upload = queue.add(Upload(), "report", .priority(.high))
+        let block = queue.add(BlockOperation {})
+        let number = queue.add(TypedOperation { 7 })
+        await queue.drain()
+        #expect(upload.runs.value == 1 && upload.name == "report")
+        #expect(upload.queuePriority == .high && block.isFinished)
+        #expect(try await number.value == 7)
+    }
+
     @Test func everyAddedOperationRunsOnce() async {
         let queue = OperationQueue()
         let runs = Tally()

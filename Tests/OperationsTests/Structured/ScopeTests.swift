@@ -17,7 +17,7 @@ struct ScopeTests {
     @Test func scopeReturnsTheBodysResultAfterAllOperationsEnd() async throws {
         let ran = Tally()
         let result = try await withOperationQueue(
-            name: "scope", maxConcurrentOperationCount: 2
+            name: "scope", width: 2
         ) { queue in
             #expect(queue.name == "scope" && queue.maxConcurrentOperationCount == 2)
             #expect(type(of: queue) == OperationQueue.self)
@@ -384,7 +384,7 @@ struct ScopeTests {
         let outer = serialQueue()
         let sums = (0..<10).map { number in
             outer.add {
-                try await withOperationQueue(maxConcurrentOperationCount: 1) { queue in
+                try await withOperationQueue(width: 1) { queue in
                     let parts = (0..<10).map { part in queue.add { number * part } }
                     return try await parts.values().reduce(0, +)
                 }
