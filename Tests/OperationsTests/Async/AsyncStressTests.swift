@@ -42,11 +42,7 @@ struct AsyncStressTests {
     @Test(arguments: [1, 2, 3, -1], contractSeeds)
     func bodiesKeepAllGuarantees(width: Int, seed: UInt64) async {
         var random = SeededGenerator(seed: seed)
-        let queues = (0..<2).map { _ in
-            let queue = OperationQueue()
-            queue.maxConcurrentOperationCount = width
-            return queue
-        }
+        let queues = (0..<2).map { _ in OperationQueue(width: width) }
         let (insides, resumer) = ([Occupancy(), Occupancy()], Resumer())
         let (runs, wrong, ends, over) = (Recorder<Int>(), Tally(), Tally(), Tally())
         let count = 3_000 / slowness

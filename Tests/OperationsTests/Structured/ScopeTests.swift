@@ -16,9 +16,7 @@ struct ScopeTests {
 
     @Test func scopeReturnsTheBodysResultAfterAllOperationsEnd() async throws {
         let ran = Tally()
-        let result = try await withOperationQueue(
-            name: "scope", width: 2
-        ) { queue in
+        let result = try await withOperationQueue(name: "scope", width: 2) { queue in
             #expect(queue.name == "scope" && queue.maxConcurrentOperationCount == 2)
             #expect(type(of: queue) == OperationQueue.self)
             for _ in 0..<10 {
