@@ -60,6 +60,11 @@ struct Gallery: Sendable {
         return events
     }
 
+    /// The number of photos whose download has begun.
+    var requestedPhotos: Int {
+        origin.catalog.entries.count { origin.requestCount(for: $0.path) > 0 }
+    }
+
     /// Returns once no operation runs or waits in any page's queues. The server has no event for
     /// that, so this asks for its numbers again and again.
     func idle() async throws {
