@@ -23,7 +23,7 @@ APP = --package-path ClassicPhotos
 # are for tests, so that no command builds the app anew for another one.
 FAULTS = -Xswiftc -DJOB_FAULTS
 COMPLETE = $(FAULTS) --traits Telemetry,DurableJobsPostgres --scratch-path .build-complete
-OPTIMISED = -c release -Xswiftc -enable-testing $(FAULTS) \
+OPTIMIZED = -c release -Xswiftc -enable-testing $(FAULTS) \
 	--traits Telemetry,DurableJobsPostgres --scratch-path .build-release-tests
 ADDRESS_SANITIZED = --sanitize address --scratch-path .build-asan
 SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --traits Telemetry \
@@ -51,7 +51,7 @@ run: install-run
 build: install-run
 	swift build -c release $(APP) --product classicphotos
 
-# The tests of the libraries run twice: optimised, and not optimised with thread sanitizer. Durable
+# The tests of the libraries run twice: optimized, and not optimized with thread sanitizer. Durable
 # jobs are left out of the second run: their tests have leases of a second, and check processes.
 # Address sanitizer runs the tests in which threads hand on what the runtime does not retain.
 #
@@ -117,14 +117,14 @@ docs: install-test
 consumer:
 	Scripts/check-consumer
 
-# The tests of the libraries, optimised as users run them.
+# The tests of the libraries, optimized as users run them.
 release-tests: install-test
-	swift build $(TESTS) $(OPTIMISED)
-	Scripts/run-tests $(OPTIMISED)
+	swift build $(TESTS) $(OPTIMIZED)
+	Scripts/run-tests $(OPTIMIZED)
 
 # Runs the documentation's programs and compares their output.
 snippets: install-test
-	swift build $(OPTIMISED)
+	swift build $(OPTIMIZED)
 	Scripts/check-snippets .build-release-tests/release
 
 layers: sanitized
@@ -149,9 +149,9 @@ address-sanitizer:
 STRESS_OPERATIONS ?= 10000000
 
 stress:
-	swift build $(TESTS) $(OPTIMISED)
+	swift build $(TESTS) $(OPTIMIZED)
 	OPERATIONS_STRESS_OPERATIONS=$(STRESS_OPERATIONS) \
-		Scripts/run-tests $(OPTIMISED) --filter StressTests
+		Scripts/run-tests $(OPTIMIZED) --filter StressTests
 
 # Feeds random bytes to the readers of pictures, lists, looks, addresses and HTTP headers, each for
 # FUZZ_SECONDS. Set FUZZ_SECONDS=3600 for a long run.
@@ -169,8 +169,8 @@ ROUNDS ?= 100
 
 jobs-nemesis: install-test
 	@Scripts/install-packages iproute2 iptables faketime
-	swift build $(TESTS) $(OPTIMISED)
-	Scripts/jobs-nemesis $(SECONDS) $(SEED) $(ROUNDS) $(OPTIMISED)
+	swift build $(TESTS) $(OPTIMIZED)
+	Scripts/jobs-nemesis $(SECONDS) $(SEED) $(ROUNDS) $(OPTIMIZED)
 
 # Processes a folder of pictures without a queue, and again with two workers on hosts in network
 # namespaces, of which one is killed every five seconds, and compares the files. Needs root.

@@ -11,7 +11,7 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-// The tests of the optimised libraries are not optimised themselves: they would take most of the
+// The tests of the optimized libraries are not optimized themselves: they would take most of the
 // time of such a build.
 let testSettings = settings + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 

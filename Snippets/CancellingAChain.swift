@@ -17,7 +17,7 @@ final class Scanner: Sendable {
     func abort() { aborted.signal() }
 }
 
-func recognise(_ page: String) -> String { page }
+func recognize(_ page: String) -> String { page }
 func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
 
 let queue = OperationQueue()
@@ -28,7 +28,7 @@ let scan = queue.add("scan") {
     Operation.current?.onCancel { device.abort() }  // reaches the call that blocks
     return try device.scan()
 }
-let text = queue.add("text", after: scan) { page in recognise(page) }
+let text = queue.add("text", after: scan) { page in recognize(page) }
 // snippet.hide
 wait(for: device.began)
 // snippet.show

@@ -12,7 +12,7 @@ final class Account: Sendable {
 }
 
 do {
-    try explore(schedules: 1_000, seed: 17) { scheduler in
+    try TestScheduler.explore(schedules: 1_000, seed: 17) { scheduler in
         let account = Account()
         let queue = scheduler.makeQueue()
         for person in 1...2 {
@@ -23,7 +23,7 @@ do {
             }
         }
         try scheduler.run()
-        try check(account.balance >= 0, "the balance is \(account.balance)")
+        try scheduler.check(account.balance >= 0, "the balance is \(account.balance)")
     }
 } catch {
     print(error)

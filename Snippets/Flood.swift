@@ -9,9 +9,9 @@ let indexed = Atomic<Int>(0)
 let queue = OperationQueue()
 
 // snippet.show
-try await queue.add(each: lines, within: 100) { line in try await index(line) }
+try await queue.add(each: lines, capacity: 100) { line in try await index(line) }
 
-let page = try await queue.add(within: 100) { "rendered" }  // waits for capacity, then adds
+let page = try await queue.add(capacity: 100) { "rendered" }  // waits for capacity, then adds
 print(indexed.load(ordering: .relaxed), try await page.value)
 // snippet.hide
 

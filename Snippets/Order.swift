@@ -8,7 +8,7 @@ mail.order = .fifo  // strictly in the order of addition
 
 let rows = OperationQueue(name: "rows", width: 1)
 rows.order = .lifo  // the row that came into view last starts first
-rows.ageing = .seconds(1)  // one priority higher for each second of waiting
+rows.aging = .seconds(1)  // one priority higher for each second of waiting
 
 for queue in [mail, rows] { queue.isSuspended = true }
 for number in 1...3 {

@@ -166,7 +166,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     ///
     /// Adding a dependency twice, or adding a finished operation, changes nothing but the list.
     /// Configure dependencies before the operation goes into a queue: a dependency that is added
-    /// later is honoured only if the operation has not been started yet.
+    /// later is honored only if the operation has not been started yet.
     ///
     /// The operations of a cycle can never run by themselves. Within about two seconds after one
     /// of them has entered a queue, the cycle is reported (``OperationsDiagnostics``) with the
@@ -215,7 +215,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     @available(
         *, noasync,
         message:
-            "write: await operation.waitUntilFinished(), at the top level of main.swift inside a function"
+            "write: await operation.finished()"
     )
     open func waitUntilFinished() {
         if status.phase != .finished, ThreadContext.isInside(self) {
@@ -226,9 +226,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
         blockThread(at: latch)
     }
 
-    /// Suspends the calling task until the operation has finished.
-    ///
-    /// Cancelling the task does not end the wait: cancel the operation to make it end early.
+    /// As ``finished()``, under Foundation's name: code that waits in a task needs only an `await`.
     public final func waitUntilFinished() async {
         if TaskContext.operation === self, status.phase != .finished {
             misuse("\(self) waits for itself and would never finish: remove this wait")
@@ -349,7 +347,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// The operation's priority among the ready operations of its queue; `normal` unless set.
     ///
     /// A change while the operation waits in a queue puts it behind the other operations of the new
-    /// priority. In a queue with ``OperationQueue/ageing``, a change also starts the span of the
+    /// priority. In a queue with ``OperationQueue/aging``, a change also starts the span of the
     /// operation anew. Setting the same priority again changes nothing. A priority never replaces a
     /// dependency.
     open var queuePriority: QueuePriority {
@@ -400,7 +398,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     ///
     /// Values outside the range are moved to its ends, and NaN counts as 0.5; the same holds for
     /// values that an override returns. Set the priority before the operation starts. When the
-    /// operation is started by hand, only the default ``start()`` honours it, around ``main()``,
+    /// operation is started by hand, only the default ``start()`` honors it, around ``main()``,
     /// and only on a thread that is not a worker of this library.
     open var threadPriority: Double {
         get { existingExtras == nil ? 0.5 : withExtras { $0.threadPriority } }

@@ -329,12 +329,12 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         }
     }
 
-    /// The time for ``ageing``, in nanoseconds; the monotonic clock's unless this is set.
+    /// The time for ``aging``, in nanoseconds; the monotonic clock's unless this is set.
     ///
     /// Deadlines are only compared with each other, but should be on the same time axis. The queue
     /// calls the closure with its lock held. The closure must not call anything of an operation or
     /// a queue, and must not take a lock that is held while any thread makes such a call. For
-    /// ageing, a time that goes back counts as one that stands still, and a negative time as 0.
+    /// aging, a time that goes back counts as one that stands still, and a negative time as 0.
     package final var clock: (@Sendable () -> Int64)? {
         get { snapshot { $0.clock } }
         set {
@@ -420,7 +420,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     @available(
         *, noasync,
         message:
-            "write: await queue.waitUntilAllOperationsAreFinished(), at the top level of main.swift inside a function"
+            "write: await queue.finished()"
     )
     open func waitUntilAllOperationsAreFinished() {
         if isOverForCaller() { return }
@@ -429,7 +429,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         blockThread(at: latch)
     }
 
-    /// Suspends the calling task until the queue is empty.
+    /// As ``finished()``, under Foundation's name: code that waits in a task needs only an `await`.
     public final func waitUntilAllOperationsAreFinished() async {
         if TaskContext.queue === self, let operation = TaskContext.operation,
             operation.status.phase != .finished

@@ -116,7 +116,7 @@ public final class TestScheduler: Sendable {
     public var clock: TestClock { TestClock(core) }
 
     /// The steps made so far, in order.
-    public var steps: [Step] { core.steps }
+    public var steps: [TestScheduler.Step] { core.steps }
 
     /// The choices made so far, as text for ``init(replaying:stepLimit:)``.
     public var schedule: String { ScheduleText.text(of: core.decisions.lazy.map(\.choice)) }

@@ -14,7 +14,7 @@ public enum TestSchedulerError: Error, Sendable, CustomStringConvertible {
     /// for an event that does not come from the scheduler. At most ten operations.
     case stuck([StuckOperation])
     /// The run was not done after this many steps; these were the last.
-    case stepLimitReached(stepCount: Int, last: [Step])
+    case stepLimitReached(stepCount: Int, last: [TestScheduler.Step])
     /// The body of an exploration returned without running its scheduler, with this many operations
     /// left.
     case schedulerNotRun(operationCount: Int)

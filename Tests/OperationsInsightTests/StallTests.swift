@@ -106,8 +106,8 @@ private final class ManualTime: Sendable {
 struct StallTests {
     private func reports(
         of queue: OperationQueue, after duration: Duration, _ time: ManualTime
-    ) -> (Recorder<OperationQueueStall>, OperationQueueStallReports) {
-        let stalls = Recorder<OperationQueueStall>()
+    ) -> (TestRecorder<OperationQueueStall>, OperationQueueStallReports) {
+        let stalls = TestRecorder<OperationQueueStall>()
         let reports = queue.reportStalls(
             after: duration, passing: { await time.pass($0) }, now: { time.now }
         ) { stalls.record($0) }
@@ -167,7 +167,7 @@ struct StallTests {
 
     @Test func reportsEndOnRequestAndWithTheirQueue() async {
         let time = ManualTime()
-        let stalls = Recorder<OperationQueueStall>()
+        let stalls = TestRecorder<OperationQueueStall>()
         weak var gone: OperationQueue?
         let queue = OperationQueue()
         let missing = Operation()

@@ -101,8 +101,8 @@ struct StatisticsTests {
         #expect(queue.measuresOperations)
         let blocks = (0..<500).map { _ in BlockOperation {} }
         let others = (0..<50).map { _ in Operation() }
-        let failing = (0..<5).map { _ in AsyncOperation { throw Failed() } }
-        let working = (0..<7).map { _ in AsyncOperation { await Task.yield() } }
+        let failing = (0..<5).map { _ in TypedOperation<Void> { throw Failed() } }
+        let working = (0..<7).map { _ in TypedOperation<Void> { await Task.yield() } }
         await queue.addOperations(
             blocks + others + failing + working, waitUntilFinished: false)
         for operation in blocks.prefix(20) { operation.cancel() }
@@ -160,7 +160,7 @@ struct StatisticsTests {
     @Test func measuredTimesMatchOperation() async throws {
         let queue = serialQueue()
         queue.measuresOperations = true
-        let time = Recorder<Duration>()
+        let time = TestRecorder<Duration>()
         let slow = BlockOperation {
             let start = ContinuousClock.now
             while ContinuousClock.now - start < .milliseconds(20) {}

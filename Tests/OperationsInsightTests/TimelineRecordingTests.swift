@@ -230,7 +230,7 @@ struct TimelineRecordingTests {
                         let others = (0..<10).map { number -> Operation in
                             let operation: Operation =
                                 number % 3 == 0
-                                ? AsyncOperation {}
+                                ? TypedOperation<Void> {}
                                 : number % 3 == 1 ? BlockOperation {} : Operation()
                             operation.addDependency(first)
                             if number == round % 10 { operation.cancel() }

@@ -165,8 +165,8 @@ struct TimelineTests {
         let timeline = OperationTimeline()
         timeline.record(queue)
         let (fetch, fail) = (
-            AsyncOperation { await Task.yield() },
-            AsyncOperation {
+            TypedOperation<Void> { await Task.yield() },
+            TypedOperation<Void> {
                 await Task.yield()
                 throw Failed()
             }
@@ -193,7 +193,7 @@ struct TimelineTests {
         queue.maxConcurrentOperationCount = 3
         let timeline = OperationTimeline()
         timeline.record(queue)
-        let operations = (0..<12).map { _ in AsyncOperation { await Task.yield() } }
+        let operations = (0..<12).map { _ in TypedOperation<Void> { await Task.yield() } }
         await queue.addOperations(operations, waitUntilFinished: true)
         await queue.drain()
         let trace = try Trace(timeline.chromeTrace())

@@ -19,7 +19,7 @@ struct TelemetryConcurrencyTests {
         let observed = Observed()
         let queue = observed.queue
         let (threads, each) = (8, 200)
-        let failing = Recorder<Operation>()
+        let failing = TestRecorder<Operation>()
         await withTaskGroup { group in
             for thread in 0..<threads {
                 group.addTask {
@@ -82,7 +82,7 @@ struct TelemetryConcurrencyTests {
     @Test func reportsMayBeginAndEndRepeatedly() async {
         let queue = OperationQueue()
         let (metrics, tracer) = (TestMetrics(), InMemoryTracer())
-        let (ends, failing) = (Tally(), Recorder<Operation>())
+        let (ends, failing) = (Tally(), TestRecorder<Operation>())
         await withTaskGroup { group in
             for _ in 0..<3 {
                 group.addTask {
@@ -284,7 +284,7 @@ struct TelemetryConcurrencyTests {
         let queue = OperationQueue()
         let factory = Factory(queue)
         let reports = queue.reportTelemetry(logger: nil, metrics: factory, tracer: nil)
-        let failing = Recorder<Operation>()
+        let failing = TestRecorder<Operation>()
         for number in 0..<100 { failing.record(queue.add { try queue.fail(number) }) }
         failing.record(queue.add(.retry(1)) { throw Broken() })
         await queue.finished()
@@ -294,7 +294,7 @@ struct TelemetryConcurrencyTests {
     }
 }
 
-extension OperationsTestKit.Recorder<Operation> {
+extension OperationsTestKit.TestRecorder<Operation> {
     /// Reads all errors, so that they are not reported as unobserved.
     fileprivate func readErrors() {
         for operation in events { _ = operation.error }

@@ -18,12 +18,12 @@ struct ExploreTests {
             }
         }
         try scheduler.run()
-        try check(account.balance >= 0, "the balance is \(account.balance)")
+        try scheduler.check(account.balance >= 0, "the balance is \(account.balance)")
     }
 
     @Test func raceIsFoundAndShrunk() throws {
         let failure = try #require(throws: ExplorationFailure.self) {
-            try explore(schedules: 1_000, seed: 17, race)
+            try TestScheduler.explore(schedules: 1_000, seed: 17, race)
         }
         #expect(
             failure.names == [
@@ -32,7 +32,7 @@ struct ExploreTests {
             ])
         #expect(failure.schedule == "2:2")
         #expect(failure.seed == 17)
-        #expect((failure.error as? CheckFailure)?.comment == "the balance is -60")
+        #expect((failure.error as? TestScheduler.CheckFailure)?.comment == "the balance is -60")
         let text = failure.description
         #expect(text.contains("(seed 17) fails: OperationsTestKitTests/ExploreTests.swift:"))
         #expect(text.contains("2. start 'withdraw 2'"))
@@ -40,15 +40,15 @@ struct ExploreTests {
     }
 
     @Test func failureCanBeReplayed() throws {
-        #expect(throws: CheckFailure.self) { try race(TestScheduler(replaying: "2:2")) }
+        #expect(throws: TestScheduler.CheckFailure.self) { try race(TestScheduler(replaying: "2:2")) }
         try race(TestScheduler(replaying: ""))
     }
 
     @Test func longFailureFoundByRandomSearchIsShrunk() throws {
         // The failure needs more switches than the systematic half of the search makes.
         let failure = try #require(throws: ExplorationFailure.self) {
-            try explore(schedules: 4_000, seed: 3) { scheduler in
-                let order = Recorder<String>()
+            try TestScheduler.explore(schedules: 4_000, seed: 3) { scheduler in
+                let order = TestRecorder<String>()
                 let queue = scheduler.makeQueue()
                 for name in ["a", "b", "other"] {
                     queue.add(.name(name)) {
@@ -60,7 +60,7 @@ struct ExploreTests {
                 }
                 try scheduler.run()
                 let both = order.events.filter { $0 != "other" }
-                try check(zip(both, both.dropFirst()).contains { $0 == $1 })
+                try scheduler.check(zip(both, both.dropFirst()).contains { $0 == $1 })
             }
         }
         #expect(failure.number > 2_000)
@@ -72,12 +72,12 @@ struct ExploreTests {
 
     @Test func correctProgramPassesAllSchedules() throws {
         var orders: Set<[String]> = []
-        let exploration = try explore(schedules: 1_000, seed: 1) { scheduler in
+        let exploration = try TestScheduler.explore(schedules: 1_000, seed: 1) { scheduler in
             let queue = scheduler.makeQueue()
             for name in ["a", "b"] { queue.add(.name(name)) { await Task.yield() } }
             try scheduler.run()
             orders.insert(scheduler.names.filter { !$0.hasPrefix("claim") })
-            try check(queue.operationCount == 0)
+            try scheduler.check(queue.operationCount == 0)
         }
         #expect(exploration.isComplete)
         // The orders of two starts and two ends, with each end after its start.
@@ -86,7 +86,7 @@ struct ExploreTests {
 
     @Test func anyNumberOfSchedulesIsAccepted() async {
         await #expect(processExitsWith: .success) {
-            let exploration = try explore(schedules: .max) { scheduler in
+            let exploration = try TestScheduler.explore(schedules: .max) { scheduler in
                 let queue = scheduler.makeQueue()
                 for name in ["a", "b"] { queue.add(.name(name)) { await Task.yield() } }
                 try scheduler.run()
@@ -97,11 +97,11 @@ struct ExploreTests {
 
     @Test func noScheduleRunsTwice() throws {
         var seen: Set<String> = []
-        let exploration = try explore(schedules: 2_000, seed: 1) { scheduler in
+        let exploration = try TestScheduler.explore(schedules: 2_000, seed: 1) { scheduler in
             let queue = scheduler.makeQueue()
             for name in ["a", "b", "c"] { queue.add(.name(name)) { await Task.yield() } }
             try scheduler.run()
-            try check(seen.insert(scheduler.schedule).inserted, scheduler.schedule)
+            try scheduler.check(seen.insert(scheduler.schedule).inserted, scheduler.schedule)
         }
         #expect(exploration.isComplete)
         #expect(exploration.scheduleCount == seen.count)
@@ -109,9 +109,9 @@ struct ExploreTests {
 
     @Test func lostWakeUpIsFound() throws {
         let failure = try #require(throws: ExplorationFailure.self) {
-            try explore { scheduler in
+            try TestScheduler.explore { scheduler in
                 let gate = TestGate()
-                let waiting = Recorder<Bool>()
+                let waiting = TestRecorder<Bool>()
                 let queue = scheduler.makeQueue()
                 queue.add("wait") {
                     await Task.yield()
@@ -133,7 +133,7 @@ struct ExploreTests {
 
     @Test func bodyThatRunsNothingFails() throws {
         let failure = try #require(throws: ExplorationFailure.self) {
-            try explore { scheduler in scheduler.makeQueue().addOperation {} }
+            try TestScheduler.explore { scheduler in scheduler.makeQueue().addOperation {} }
         }
         guard case .schedulerNotRun(1)? = failure.error as? TestSchedulerError else {
             Issue.record("\(failure)")
@@ -142,7 +142,7 @@ struct ExploreTests {
     }
 
     @Test func bodyWithSuspendedOperationsPasses() throws {
-        try explore { scheduler in
+        try TestScheduler.explore { scheduler in
             let queue = scheduler.makeQueue()
             queue.isSuspended = true
             queue.addOperation {}
@@ -154,7 +154,7 @@ struct ExploreTests {
     @Test func remainingOperationsAreEnded() throws {
         final class Token: Sendable {}
         weak var freed: Token?
-        try explore(schedules: 1) { scheduler in
+        try TestScheduler.explore(schedules: 1) { scheduler in
             let queue = scheduler.makeQueue()
             let token = Token()
             freed = token
@@ -172,9 +172,9 @@ struct ExploreTests {
     @Test func unrepeatableFailureIsReportedAsSuch() throws {
         var count = 0
         let failure = try #require(throws: ExplorationFailure.self) {
-            try explore { _ in
+            try TestScheduler.explore { scheduler in
                 count += 1
-                try check(count != 1)
+                try scheduler.check(count != 1)
             }
         }
         #expect(!failure.isRepeatable)
@@ -184,15 +184,18 @@ struct ExploreTests {
     @Test func explorationOfZeroSchedulesTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            try explore(schedules: 0) { _ in }
+            try TestScheduler.explore(schedules: 0) { _ in }
         }
         expect(result, says: "an exploration of 0 schedules finds nothing: give it 1 or more")
     }
 
     @Test func checkFailuresNameTheirLocation() {
-        let failure = #expect(throws: CheckFailure.self) { try check(false, "wrong") }
+        let scheduler = TestScheduler(seed: 1)
+        let failure = #expect(throws: TestScheduler.CheckFailure.self) {
+            try scheduler.check(false, "wrong")
+        }
         #expect(failure?.file == "OperationsTestKitTests/ExploreTests.swift")
         #expect(failure?.description.hasSuffix(": check failed: wrong") == true)
-        #expect(throws: Never.self) { try check(true) }
+        #expect(throws: Never.self) { try scheduler.check(true) }
     }
 }

@@ -14,7 +14,7 @@ struct OrderTests {
 
     /// Runs a program with every kind of scheduling choice on two queues, and returns its events.
     private func run(_ scheduler: TestScheduler) throws -> [String] {
-        let events = Recorder<String>()
+        let events = TestRecorder<String>()
         let narrow = scheduler.makeQueue(width: 2, name: "narrow")
         let wide = scheduler.makeQueue(name: "wide")
         let ledger = Ledger()
@@ -131,7 +131,7 @@ struct OrderTests {
 
     @Test func runOneMakesSingleStep() throws {
         let scheduler = TestScheduler(replaying: "")
-        let events = Recorder<Int>()
+        let events = TestRecorder<Int>()
         let queue = scheduler.makeQueue(width: 1)
         queue.add {
             events.record(1)
@@ -149,8 +149,8 @@ struct OrderTests {
 
     @Test func concurrentOperationsStartInAnyOrder() throws {
         var orders: Set<[Int]> = []
-        let exploration = try explore { scheduler in
-            let events = Recorder<Int>()
+        let exploration = try TestScheduler.explore { scheduler in
+            let events = TestRecorder<Int>()
             let queue = scheduler.makeQueue()
             for number in 1...3 { queue.addOperation { events.record(number) } }
             try scheduler.run()
@@ -181,7 +181,7 @@ struct OrderTests {
 
     @Test func operationCreatedBeforeSchedulerRuns() async {
         await #expect(processExitsWith: .success) {
-            let steps = Recorder<Int>()
+            let steps = TestRecorder<Int>()
             let operation = TypedOperation {
                 steps.record(1)
                 await Task.yield()

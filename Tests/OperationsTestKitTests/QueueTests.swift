@@ -7,8 +7,8 @@ import Testing
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct QueueTests {
     @Test(arguments: [true, false]) func prioritiesHold(areAsync: Bool) throws {
-        try explore(schedules: 300) { scheduler in
-            let events = Recorder<Int>()
+        try TestScheduler.explore(schedules: 300) { scheduler in
+            let events = TestRecorder<Int>()
             let queue = scheduler.makeQueue(width: 1)
             let priorities: [Operation.QueuePriority] = [
                 .low, .veryHigh, .normal, .veryLow, .high, .normal,
@@ -24,27 +24,27 @@ struct QueueTests {
                 }
             }
             try scheduler.run()
-            try check(events.events == [1, 4, 2, 5, 0, 3], "\(events.events)")
+            try scheduler.check(events.events == [1, 4, 2, 5, 0, 3], "\(events.events)")
         }
     }
 
     @Test func overtakingIsLimitedByWidth() throws {
-        let exploration = try explore(schedules: 3_000) { scheduler in
-            let events = Recorder<Int>()
+        let exploration = try TestScheduler.explore(schedules: 3_000) { scheduler in
+            let events = TestRecorder<Int>()
             let queue = scheduler.makeQueue(width: 2)
             for number in 0..<5 { queue.addOperation { events.record(number) } }
             try scheduler.run()
             // With two slots, an operation runs at most one position early.
             for (turn, number) in events.events.enumerated() {
-                try check(number <= turn + 1, "\(events.events)")
+                try scheduler.check(number <= turn + 1, "\(events.events)")
             }
         }
         #expect(exploration.isComplete)
     }
 
     @Test func widthIsNeverExceeded() throws {
-        try explore(schedules: 500) { scheduler in
-            let changes = Recorder<Int>()
+        try TestScheduler.explore(schedules: 500) { scheduler in
+            let changes = TestRecorder<Int>()
             let queue = scheduler.makeQueue(width: 2)
             for _ in 0..<4 {
                 queue.add {
@@ -63,14 +63,14 @@ struct QueueTests {
                 inside += change
                 highest = max(highest, inside)
             }
-            try check(highest <= 2)
-            try check(inside == 0)
+            try scheduler.check(highest <= 2)
+            try scheduler.check(inside == 0)
         }
     }
 
     @Test func barriersHold() throws {
-        try explore(schedules: 500) { scheduler in
-            let events = Recorder<String>()
+        try TestScheduler.explore(schedules: 500) { scheduler in
+            let events = TestRecorder<String>()
             let queue = scheduler.makeQueue()
             for number in 0..<2 {
                 queue.add {
@@ -82,14 +82,14 @@ struct QueueTests {
             for number in 0..<2 { queue.addOperation { events.record("after \(number)") } }
             try scheduler.run()
             let seen = events.events
-            try check(seen.count == 5 && seen[2] == "barrier", "\(seen)")
-            try check(Set(seen[..<2]) == ["before 0", "before 1"], "\(seen)")
+            try scheduler.check(seen.count == 5 && seen[2] == "barrier", "\(seen)")
+            try scheduler.check(Set(seen[..<2]) == ["before 0", "before 1"], "\(seen)")
         }
     }
 
     @Test func dependenciesHoldAcrossQueues() throws {
-        try explore(schedules: 500) { scheduler in
-            let events = Recorder<String>()
+        try TestScheduler.explore(schedules: 500) { scheduler in
+            let events = TestRecorder<String>()
             let (here, there) = (scheduler.makeQueue(width: 1), scheduler.makeQueue())
             let top = here.add("top") {
                 await Task.yield()
@@ -110,15 +110,15 @@ struct QueueTests {
                 return left + right
             }
             try scheduler.run()
-            try check(try bottom.result == 5)
+            try scheduler.check(try bottom.result == 5)
             let seen = events.events
-            try check(seen.first == "top" && seen.last == "bottom" && seen.count == 4, "\(seen)")
+            try scheduler.check(seen.first == "top" && seen.last == "bottom" && seen.count == 4, "\(seen)")
         }
     }
 
     @Test func suspendedQueueStartsNothing() throws {
-        try explore(schedules: 300) { scheduler in
-            let events = Recorder<Int>()
+        try TestScheduler.explore(schedules: 300) { scheduler in
+            let events = TestRecorder<Int>()
             let (queue, other) = (scheduler.makeQueue(width: 1), scheduler.makeQueue())
             for number in 0..<3 {
                 queue.add {
@@ -130,17 +130,17 @@ struct QueueTests {
             try scheduler.run()
             let before = events.events
             let waiting = queue.operations
-            try check(before.count + waiting.count == 3)
-            try check(waiting.allSatisfy { !$0.isExecuting })
+            try scheduler.check(before.count + waiting.count == 3)
+            try scheduler.check(waiting.allSatisfy { !$0.isExecuting })
             queue.isSuspended = false
             try scheduler.run()
-            try check(events.events == [0, 1, 2], "\(events.events)")
+            try scheduler.check(events.events == [0, 1, 2], "\(events.events)")
         }
     }
 
     @Test func nothingStartsAfterCancelAll() throws {
-        try explore(schedules: 500) { scheduler in
-            let events = Recorder<String>()
+        try TestScheduler.explore(schedules: 500) { scheduler in
+            let events = TestRecorder<String>()
             let (queue, other) = (scheduler.makeQueue(), scheduler.makeQueue())
             let first = queue.add("first") {
                 await Task.yield()
@@ -156,29 +156,29 @@ struct QueueTests {
             }
             try scheduler.run()
             let seen = events.events
-            try check(!seen.isBefore("cancelled", "second"), "\(seen)")
-            try check(seen.contains("completion") && second.isFinished)
-            try check(queue.operationCount == 0)
+            try scheduler.check(!seen.isBefore("cancelled", "second"), "\(seen)")
+            try scheduler.check(seen.contains("completion") && second.isFinished)
+            try scheduler.check(queue.operationCount == 0)
         }
     }
 
     @Test func blocksOfOperationRunInAnyOrder() throws {
         var orders: Set<[Int]> = []
-        try explore(schedules: 500) { scheduler in
-            let events = Recorder<Int>()
+        try TestScheduler.explore(schedules: 500) { scheduler in
+            let events = TestRecorder<Int>()
             let operation = BlockOperation()
             for number in 0..<3 { operation.addExecutionBlock { events.record(number) } }
             scheduler.makeQueue().addOperation(operation)
             try scheduler.run()
-            try check(events.events.sorted() == [0, 1, 2])
+            try scheduler.check(events.events.sorted() == [0, 1, 2])
             orders.insert(events.events)
         }
         #expect(orders.count == 6)
     }
 
     @Test func waitersAndObserversAreNotified() throws {
-        try explore(schedules: 200) { scheduler in
-            let counts = Recorder<Int>()
+        try TestScheduler.explore(schedules: 200) { scheduler in
+            let counts = TestRecorder<Int>()
             let queue = scheduler.makeQueue()
             let token = queue.observe(\.operationCount, options: [.new]) { _, change in
                 if let new = change.newValue { counts.record(new) }
@@ -189,8 +189,8 @@ struct QueueTests {
                 return first.isFinished
             }
             try scheduler.run()
-            try check(try waiter.result)
-            try check(counts.events == [1, 2, 1, 0], "\(counts.events)")
+            try scheduler.check(try waiter.result)
+            try scheduler.check(counts.events == [1, 2, 1, 0], "\(counts.events)")
             token.invalidate()
         }
     }
@@ -198,7 +198,7 @@ struct QueueTests {
     @Test func longChainOfBlocksRunsInOrder() throws {
         let scheduler = TestScheduler(seed: 1)
         let queue = scheduler.makeQueue()
-        let events = Recorder<Int>()
+        let events = TestRecorder<Int>()
         var last: BlockOperation?
         for number in 0..<1_000 {
             let operation = BlockOperation { events.record(number) }

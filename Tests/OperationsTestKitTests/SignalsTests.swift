@@ -9,7 +9,7 @@ struct SignalsTests {
     @Test func gateReleasesTasksAndThreads() async {
         let queue = OperationQueue()
         let gate = TestGate()
-        let events = Recorder<String>()
+        let events = TestRecorder<String>()
         queue.add {
             await gate.wait()
             events.record("task")
@@ -39,7 +39,7 @@ struct SignalsTests {
 
     @Test func cancelledTaskStopsWaiting() async {
         let gate = TestGate()
-        let events = Recorder<Int>()
+        let events = TestRecorder<Int>()
         let before = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             return (await gate.wait(), await events.wait(for: 1))
@@ -58,7 +58,7 @@ struct SignalsTests {
     @Test func recorderKeepsOrder() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 1
-        let events = Recorder<Int>()
+        let events = TestRecorder<Int>()
         for number in 0..<100 { queue.addOperation { events.record(number) } }
         #expect(await events.wait(for: 100) == Array(0..<100))
         #expect(await events.wait(for: 3).count == 100)

@@ -19,7 +19,7 @@ struct StuckTests {
 
     @Test func operationsAwaitingEachOtherAreReported() throws {
         let queue = scheduler.makeQueue(name: "office")
-        let other = Recorder<Operation>()
+        let other = TestRecorder<Operation>()
         let first = queue.add("first") { await other.wait(for: 1)[0].waitUntilFinished() }
         let second = queue.add("second") { await first.waitUntilFinished() }
         other.record(second)

@@ -38,8 +38,8 @@ struct TimeTests {
     }
 
     @Test func sleepersWakeInOrderOfDeadlines() throws {
-        try explore(schedules: 200) { scheduler in
-            let events = Recorder<Int>()
+        try TestScheduler.explore(schedules: 200) { scheduler in
+            let events = TestRecorder<Int>()
             let queue = scheduler.makeQueue()
             for seconds in [3, 1, 2] {
                 queue.add {
@@ -48,14 +48,14 @@ struct TimeTests {
                 }
             }
             try scheduler.run()
-            try check(events.events == [1, 2, 3])
+            try scheduler.check(events.events == [1, 2, 3])
         }
     }
 
     @Test func timersDueAtSameTimeFireInAnyOrder() throws {
         var orders: Set<[Int]> = []
-        try explore { scheduler in
-            let events = Recorder<Int>()
+        try TestScheduler.explore { scheduler in
+            let events = TestRecorder<Int>()
             let queue = scheduler.makeQueue(width: 2)
             for number in 1...2 {
                 queue.add {
@@ -70,7 +70,7 @@ struct TimeTests {
     }
 
     @Test func timeAdvancesOnlyAsFarAsRequested() throws {
-        let events = Recorder<Int>()
+        let events = TestRecorder<Int>()
         let queue = scheduler.makeQueue()
         let clock = scheduler.clock
         for seconds in [1, 2, 3] {
@@ -108,7 +108,7 @@ struct TimeTests {
 
     @Test func queueUsesTimeOfItsScheduler() throws {
         let queue = scheduler.makeQueue()
-        let events = Recorder<String>()
+        let events = TestRecorder<String>()
         let time = queue.time
         let clock = scheduler.clock
         _ = time.schedule(after: .seconds(2), named: "late") { events.record("late") }
@@ -136,7 +136,7 @@ struct TimeTests {
                 #expect(clock.now.advanced(by: time) > clock.now)
                 let gate = TestGate()
                 let waiting = queue.add { await gate.wait() }
-                let waiter = queue.add { await waiting.finished(within: time) }
+                let waiter = queue.add { await waiting.finished(timeout: time) }
                 try scheduler.advance(by: .seconds(1))
                 gate.open()
                 try scheduler.run()

@@ -53,7 +53,7 @@ static void add_octave(float *row, int width, int y, const float *values, int oc
 
 static void make_row(
     uint8_t *out, float *sums, int width, int height, int y, const edge edges[EDGES]) {
-    // The first channel is the brightness; the other two are colours, which change slowly.
+    // The first channel is the brightness; the other two are colors, which change slowly.
     for (int c = 0; c < 3; c++) {
         float *row = sums + (size_t)c * (size_t)width;
         for (int x = 0; x < width; x++) row[x] = 0;

@@ -134,7 +134,7 @@ enum Workload: String, CaseIterable {
         case .asynchronous:
             for index in 0..<count {
                 queue.addOperation(
-                    AsyncOperation {
+                    TypedOperation<Void> {
                         await Task.yield()
                         marks.mark(index)
                     })
@@ -143,7 +143,7 @@ enum Workload: String, CaseIterable {
             let resumer = Resumer(count: count)
             for index in 0..<count {
                 queue.addOperation(
-                    AsyncOperation {
+                    TypedOperation<Void> {
                         await resumer.pause()
                         marks.mark(index)
                     })

@@ -61,7 +61,7 @@ struct Jobs: AsyncParsableCommand {
     private func enqueue(in jobs: JobQueue) async throws {
         let count = n
         let time = try await seconds {
-            try await jobs.enqueue(each: 0..<count, within: .max) { Nothing(number: $0) }
+            try await jobs.enqueue(each: 0..<count, capacity: .max) { Nothing(number: $0) }
         }
         line("enqueue, chunks of 1,000", Double(n) / time, "jobs/s")
         let other = try jobs.queue("one by one")
@@ -126,7 +126,7 @@ struct Jobs: AsyncParsableCommand {
     private func behindMany(_ jobs: JobQueue) async throws {
         guard queued > 0 else { return }
         let total = queued
-        try await jobs.enqueue(each: 0..<total, within: .max) { Nothing(number: $0) }
+        try await jobs.enqueue(each: 0..<total, capacity: .max) { Nothing(number: $0) }
         try await drain(jobs, "claim and commit, \(total) queued", count: min(n, total))
         let small = 50
         let alone = try await time(of: small, in: jobs.queue("small"))
@@ -141,7 +141,7 @@ struct Jobs: AsyncParsableCommand {
             // The workers are to be at work, or idle.
             try await Task.sleep(for: .milliseconds(500))
             return try await seconds {
-                let batch = try await jobs.enqueue(each: 0..<count, within: .max) {
+                let batch = try await jobs.enqueue(each: 0..<count, capacity: .max) {
                     Nothing(number: $0)
                 }
                 try await batch.finished()
@@ -155,7 +155,7 @@ struct Jobs: AsyncParsableCommand {
         defer { transaction.end() }
         for (count, name) in [(ended, "\(ended) jobs, kept by a transaction"), (n, "behind these")]
         {
-            try await jobs.enqueue(each: 0..<count, within: .max) { Nothing(number: $0) }
+            try await jobs.enqueue(each: 0..<count, capacity: .max) { Nothing(number: $0) }
             try await drain(jobs, "claim and commit, \(name)", count: count)
         }
     }

@@ -70,7 +70,7 @@ struct Measure: ParsableCommand {
                 tables.append(table)
                 showProgress("")
                 let text =
-                    json ? table.json : table.text(isColoured: isatty(STDOUT_FILENO) == 1) + "\n"
+                    json ? table.json : table.text(isColored: isatty(STDOUT_FILENO) == 1) + "\n"
                 if !text.isEmpty { print(text) }
                 fflush(nil)
             }

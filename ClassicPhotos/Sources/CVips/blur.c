@@ -134,7 +134,7 @@ static cvips_status copy(const cvips_picture *in, cvips_picture *out) {
 cvips_status cvips_blurred(
     const cvips_picture *in, double sigma, const cvips_token *token, cvips_picture *out) {
     int factor = (int)(sigma / 4);
-    // Each neighbour weighs less than half a level of 8 bits, or of 16 bits.
+    // Each neighbor weighs less than half a level of 8 bits, or of 16 bits.
     double least = in->depth == 2 ? 0.19 : 0.25;
     cvips_status status = sigma < least
         ? copy(in, out)

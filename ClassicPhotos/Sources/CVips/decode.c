@@ -11,7 +11,7 @@ static bool profile_applies(VipsImage *image, const uint8_t *profile, size_t cou
     case CVIPS_SPACE_RGB:
         return image->Bands >= 3 && image->Type != VIPS_INTERPRETATION_CMYK &&
             !cvips_profile_is_srgb(profile, count);
-    case CVIPS_SPACE_GREY: return image->Bands <= 2;
+    case CVIPS_SPACE_GRAY: return image->Bands <= 2;
     case CVIPS_SPACE_CMYK: return image->Bands >= 4 && image->Type == VIPS_INTERPRETATION_CMYK;
     default: return false;
     }
@@ -138,7 +138,7 @@ static VipsImage *open_plain(const request *request, VipsSource *source) {
 // Shrinks while decoding, in 8 bits.
 static int open_shrunk(const request *request, VipsSource *source, VipsImage **out) {
     // The shrinking call ignores its own "fail on" setting, so the setting is passed as a loader
-    // option. Without it, half a download would decode successfully, with a grey bottom.
+    // option. Without it, half a download would decode successfully, with a gray bottom.
     const char *fail_on = request->options->accepts_damage ? "none" : "truncated";
     char options[64];
     g_snprintf(
@@ -360,7 +360,7 @@ cvips_status cvips_decode(
     cvips_decoded decoded = {.metadata = NULL};
     status = decode(&request, &decoded);
     if (status != CVIPS_STATUS_OK) return status;
-    // A JPEG decoder fills missing data with grey and only warns.
+    // A JPEG decoder fills missing data with gray and only warns.
     if (format == CVIPS_FORMAT_JPEG && !options->accepts_damage && cvips_take_warnings() > 0)
         status = cvips_jpeg_examine(bytes, count, token);
     if (status != CVIPS_STATUS_OK) {

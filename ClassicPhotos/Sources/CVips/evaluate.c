@@ -75,7 +75,7 @@ static cvips_status write_upright(const evaluation *evaluation, const cvips_pict
 }
 
 // The layout of a stored picture's pixels in the upright picture: byte distances between
-// neighbours.
+// neighbors.
 typedef struct turn {
     uint8_t *origin;
     ptrdiff_t across;
@@ -101,7 +101,7 @@ static turn make_turn(int orientation, const cvips_picture *out) {
     return turn;
 }
 
-// Goes down the tile first: with swapped axes, pixels of a column are neighbours in the upright
+// Goes down the tile first: with swapped axes, pixels of a column are neighbors in the upright
 // picture.
 static cvips_status turn_tile(VipsRegion *region, const VipsRect *tile, void *data) {
     const turn *turn = data;

@@ -7,8 +7,8 @@
 
 #include <vips/vips.h>
 
-// libvips runs encoders on a thread of its own and synchronises with that thread through glib's
-// mutexes. These are not pthread mutexes, so thread sanitizer does not see the synchronisation.
+// libvips runs encoders on a thread of its own and synchronizes with that thread through glib's
+// mutexes. These are not pthread mutexes, so thread sanitizer does not see the synchronization.
 // These two macros declare it: writes before `CVIPS_RELEASE(p)` are visible after
 // `CVIPS_ACQUIRE(p)`.
 #if defined(__has_feature)
@@ -73,7 +73,7 @@ cvips_metadata *cvips_metadata_new(VipsImage *image, bool has_srgb_profile);
 bool cvips_metadata_has_texts(const cvips_metadata *metadata);
 // Adds metadata to an image for the encoder of a format.
 void cvips_metadata_apply(
-    const cvips_metadata *metadata, VipsImage *image, cvips_format format, bool is_grey);
+    const cvips_metadata *metadata, VipsImage *image, cvips_format format, bool is_gray);
 
 // The number of frames of a PNG, of which libvips reads only the first.
 int cvips_png_frames(const uint8_t *bytes, size_t count);
@@ -122,7 +122,7 @@ cvips_density cvips_metadata_density(const cvips_metadata *metadata);
 
 // Encodes an 8-bit picture as a JPEG without metadata other than the resolution.
 cvips_status cvips_jpeg_encode(
-    const cvips_picture *in, int quality, bool is_grey, cvips_density density,
+    const cvips_picture *in, int quality, bool is_gray, cvips_density density,
     const cvips_token *token, cvips_bytes *out);
 
 // Turns a picture upright according to an EXIF orientation.
@@ -168,10 +168,10 @@ double cvips_encode_srgb(double value);
 // Whether an ICC profile describes sRGB, under any name.
 bool cvips_profile_is_srgb(const uint8_t *profile, size_t count);
 
-// The colour space that an ICC profile describes, as its four characters, or 0.
+// The color space that an ICC profile describes, as its four characters, or 0.
 uint32_t cvips_profile_space(const uint8_t *profile, size_t count);
 #define CVIPS_SPACE_RGB 0x52474220u
-#define CVIPS_SPACE_GREY 0x47524159u
+#define CVIPS_SPACE_GRAY 0x47524159u
 #define CVIPS_SPACE_CMYK 0x434D594Bu
 
 // --- Filters. Our own loops over memory, run by the calling thread. libvips would run them on a
@@ -235,12 +235,12 @@ cvips_status cvips_render_rows(
 // Runs a step that makes each row from the same row of the current picture, and frees its tables.
 cvips_status cvips_render_pixels(cvips_render *render, cvips_row_function row, void *tables);
 
-// The functions for pictures with 16-bit samples of the steps in colour.c.
+// The functions for pictures with 16-bit samples of the steps in color.c.
 typedef struct cvips_tone {
     double intensity, gain[3], exponent[3];
 } cvips_tone;
 cvips_status cvips_render_tone_16(cvips_render *render, const cvips_tone *tone);
-cvips_status cvips_render_recolour_16(
+cvips_status cvips_render_recolor_16(
     cvips_render *render, const double matrix[9], const uint16_t *curves);
 cvips_status cvips_render_vignette_16(cvips_render *render, double amount, double start);
 

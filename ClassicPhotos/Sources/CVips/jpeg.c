@@ -1,9 +1,9 @@
 // Tells complete JPEGs from damaged ones, which libvips cannot do.
 //
-// A JPEG decoder fills missing data with grey and writes a warning. But the decoder also warns
+// A JPEG decoder fills missing data with gray and writes a warning. But the decoder also warns
 // about extra bytes before a marker, which some cameras write and which are invisible in the
 // picture. libvips reports that a warning occurred, but not which one. So a picture with a warning
-// is decoded again here, without its colours, by a decoder whose warnings we handle.
+// is decoded again here, without its colors, by a decoder whose warnings we handle.
 //
 // Layout of the file: ISO/IEC 10918-1, annex B.
 
@@ -122,7 +122,7 @@ static frame read_markers(const uint8_t *bytes, size_t count) {
 
 // Whether every coefficient of the component that the file begins is complete to the last bit,
 // including the mean. A progressive file cut between two scans is otherwise valid, but looks
-// blurred or grey.
+// blurred or gray.
 static bool is_component_whole(const frame *frame, int component) {
     bool has_detail = !frame->is_progressive;
     const int8_t *missing = frame->missing_bits[component];
@@ -209,7 +209,7 @@ static void on_progress(j_common_ptr decoder) {
     if (stopped != CVIPS_STATUS_OK) end_examination(examination, stopped);
 }
 
-// Decodes at an eighth of the size and in the stored colours: only the presence of the data
+// Decodes at an eighth of the size and in the stored colors: only the presence of the data
 // matters.
 static void read_all(examination *examination, const uint8_t *bytes, size_t count) {
     struct jpeg_decompress_struct *decoder = &examination->decoder;

@@ -84,7 +84,7 @@ static void codec_free(codec *codec) {
 
 // --- Decoding
 
-// Whether the pixels are in sRGB, or in grey without a profile.
+// Whether the pixels are in sRGB, or in gray without a profile.
 static bool is_srgb(codec *codec) {
     struct jpeg_decompress_struct *decoder = &codec->decoder;
     switch (decoder->jpeg_color_space) {
@@ -204,21 +204,21 @@ static void set_destination(codec *codec) {
 }
 
 static void start_encoder(
-    codec *codec, const cvips_picture *in, int quality, bool is_grey, cvips_density density) {
+    codec *codec, const cvips_picture *in, int quality, bool is_gray, cvips_density density) {
     struct jpeg_compress_struct *encoder = &codec->encoder;
     encoder->image_width = (JDIMENSION)in->width;
     encoder->image_height = (JDIMENSION)in->height;
     encoder->input_components = 3;
     encoder->in_color_space = JCS_RGB;
     jpeg_set_defaults(encoder);
-    if (is_grey) jpeg_set_colorspace(encoder, JCS_GRAYSCALE);
+    if (is_gray) jpeg_set_colorspace(encoder, JCS_GRAYSCALE);
     jpeg_set_quality(encoder, quality, TRUE);
     encoder->density_unit = density.unit;
     encoder->X_density = density.across;
     encoder->Y_density = density.down;
-    // High qualities keep every pixel's colour, as libvips' encoder does.
-    enum { LEAST_FULL_COLOUR = 90 };
-    if (quality >= LEAST_FULL_COLOUR)
+    // High qualities keep every pixel's color, as libvips' encoder does.
+    enum { LEAST_FULL_COLOR = 90 };
+    if (quality >= LEAST_FULL_COLOR)
         encoder->comp_info[0].h_samp_factor = encoder->comp_info[0].v_samp_factor = 1;
     jpeg_start_compress(encoder, TRUE);
 }
@@ -245,7 +245,7 @@ static void write_rows(codec *codec, const cvips_picture *in) {
 }
 
 cvips_status cvips_jpeg_encode(
-    const cvips_picture *in, int quality, bool is_grey, cvips_density density,
+    const cvips_picture *in, int quality, bool is_gray, cvips_density density,
     const cvips_token *token, cvips_bytes *out) {
     codec *codec = codec_new(token);
     if (!codec) return CVIPS_STATUS_OUT_OF_MEMORY;
@@ -257,7 +257,7 @@ cvips_status cvips_jpeg_encode(
         jpeg_create_compress(&codec->encoder);
         codec->encoder.progress = &codec->progress;
         set_destination(codec);
-        start_encoder(codec, in, quality, is_grey, density);
+        start_encoder(codec, in, quality, is_gray, density);
         write_rows(codec, in);
     }
     uint8_t *written = codec->written;

@@ -69,7 +69,7 @@ static bool is_16_bit(VipsImage *image) {
         (image->Type == VIPS_INTERPRETATION_RGB16 || image->Type == VIPS_INTERPRETATION_GREY16);
 }
 
-static bool is_grey(VipsImage *image) {
+static bool is_gray(VipsImage *image) {
     return image->Bands <= 2 &&
         (image->Type == VIPS_INTERPRETATION_B_W || image->Type == VIPS_INTERPRETATION_GREY16);
 }
@@ -103,7 +103,7 @@ static int64_t buffered_bytes(
     case CVIPS_FORMAT_GIF: return pixels * 8;
     // A single strip or row of tiles may contain the whole picture.
     case CVIPS_FORMAT_TIFF: return pixels * (int64_t)VIPS_IMAGE_SIZEOF_PEL(image);
-    // The coded planes, and the colours made from them.
+    // The coded planes, and the colors made from them.
     case CVIPS_FORMAT_HEIF:
     case CVIPS_FORMAT_AVIF: return pixels * 10 * (image->BandFmt == VIPS_FORMAT_USHORT ? 2 : 1);
     }
@@ -139,7 +139,7 @@ cvips_status cvips_inspect(
                                              : vips_image_get_n_pages(image),
         .has_alpha = vips_image_hasalpha(image),
         .depth = is_16_bit(image) ? 2 : 1,
-        .is_grey = is_grey(image),
+        .is_gray = is_gray(image),
         .has_exif = has_blob(image, VIPS_META_EXIF_NAME) ||
             (format == CVIPS_FORMAT_TIFF && tiff_has_exif(bytes, count)),
         .has_xmp = has_blob(image, VIPS_META_XMP_NAME) || has_blob(image, "heif-mime-1"),

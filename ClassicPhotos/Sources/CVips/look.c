@@ -1,5 +1,5 @@
-// The step of a look: a curve for each channel, then a cube of colours. Both are interpolated; the
-// cube in tetrahedra, which keeps grey on the diagonal of the cube and needs four entries a pixel.
+// The step of a look: a curve for each channel, then a cube of colors. Both are interpolated; the
+// cube in tetrahedra, which keeps gray on the diagonal of the cube and needs four entries a pixel.
 
 #include "internal.h"
 
@@ -14,7 +14,7 @@ static inline vector entry_at(const float *entries, size_t index) {
     return value;
 }
 
-// A place between two neighbouring entries of a table.
+// A place between two neighboring entries of a table.
 typedef struct place {
     // The entry before the place.
     uint32_t index;
@@ -37,7 +37,7 @@ static inline float curve_at(const cvips_look *look, int channel, float value) {
     return entry[0] + place.share * (entry[4] - entry[0]);
 }
 
-// The colour of the cube at three places. The corners of the tetrahedron are reached from the first
+// The color of the cube at three places. The corners of the tetrahedron are reached from the first
 // one by a step along the axis with the largest share, then along the next ones.
 static inline vector cube_at(const cvips_table *cube, place red, place green, place blue) {
     const size_t side = (size_t)cube->size, plane = side * side;
@@ -90,11 +90,11 @@ static inline void look_pixel(
     (void)y;
     const cvips_look *look = tables->look;
     if (look->cube.entries) {
-        vector colour = cube_at(
+        vector color = cube_at(
             &look->cube, tables->places[0][in[0]], tables->places[1][in[1]],
             tables->places[2][in[2]]);
         for (int c = 0; c < 3; c++)
-            out[c] = (uint8_t)(mix(look, (float)in[c] / 255.0f, colour[c]) * 255.0f + 0.5f);
+            out[c] = (uint8_t)(mix(look, (float)in[c] / 255.0f, color[c]) * 255.0f + 0.5f);
     } else {
         for (int c = 0; c < 3; c++) out[c] = tables->levels[c][in[c]];
     }

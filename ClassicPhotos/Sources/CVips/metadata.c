@@ -237,21 +237,21 @@ void cvips_metadata_free(cvips_metadata *metadata) {
 
 typedef struct application {
     VipsImage *image;
-    bool is_grey;
+    bool is_gray;
 } application;
 
 static void *copy_value(VipsImage *holder, const char *name, GValue *value, void *data) {
     (void)holder;
     const application *application = data;
-    // An RGB profile does not describe grey pixels, and encoders reject it.
-    if (!application->is_grey || strcmp(name, VIPS_META_ICC_NAME))
+    // An RGB profile does not describe gray pixels, and encoders reject it.
+    if (!application->is_gray || strcmp(name, VIPS_META_ICC_NAME))
         vips_image_set(application->image, name, value);
     return NULL;
 }
 
 void cvips_metadata_apply(
-    const cvips_metadata *metadata, VipsImage *image, cvips_format format, bool is_grey) {
-    application application = {image, is_grey};
+    const cvips_metadata *metadata, VipsImage *image, cvips_format format, bool is_gray) {
+    application application = {image, is_gray};
     vips_image_map(metadata->holder, copy_value, &application);
     apply_iptc(image, format);
     image->Xres = metadata->holder->Xres;

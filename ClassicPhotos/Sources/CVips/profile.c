@@ -1,5 +1,5 @@
-// sRGB: its curve, and just enough of the reading of an ICC profile to recognise it. Most photos
-// with a profile have an sRGB profile, and building a colour transform costs several milliseconds a
+// sRGB: its curve, and just enough of the reading of an ICC profile to recognize it. Most photos
+// with a profile have an sRGB profile, and building a color transform costs several milliseconds a
 // photo. Layout: ICC.1:2022, sections 7.2 (header), 7.3 (tag table), 10.6 (curve), 10.18
 // (parametric).
 

@@ -42,12 +42,12 @@ static double lanczos(double x) {
 }
 
 // The kernel for an input whose pixels are means of `square` pixels. Such a mean is a little
-// blurred; the neighbours' negative weights undo that for all details that the result can show.
+// blurred; the neighbors' negative weights undo that for all details that the result can show.
 static double kernel(double distance, double factor, int square) {
-    double neighbour = (1 - 1.0 / (square * square)) / 24;
-    double weight = (1 + 2 * neighbour) * lanczos(distance / factor);
-    if (neighbour > 0)
-        weight -= neighbour *
+    double neighbor = (1 - 1.0 / (square * square)) / 24;
+    double weight = (1 + 2 * neighbor) * lanczos(distance / factor);
+    if (neighbor > 0)
+        weight -= neighbor *
             (lanczos((distance - 1) / factor) + lanczos((distance + 1) / factor));
     return weight;
 }

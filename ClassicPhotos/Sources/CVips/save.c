@@ -20,12 +20,12 @@ static int codec_quality(int quality, int at_90) {
     return own < 1 ? 1 : own;
 }
 
-// --- PNG with few colours
+// --- PNG with few colors
 
-enum { MOST_COLOURS = 256, COLOUR_SLOTS = 1024 };
+enum { MOST_COLORS = 256, COLOR_SLOTS = 1024 };
 
-// Whether each sample of a grey picture has one of the values of so many bits.
-static bool grey_fits(const cvips_picture *picture, int bits) {
+// Whether each sample of a gray picture has one of the values of so many bits.
+static bool gray_fits(const cvips_picture *picture, int bits) {
     const int step = 255 / ((1 << bits) - 1);
     const size_t count = (size_t)picture->width * picture->height;
     for (size_t i = 0; i < count; i++)
@@ -33,42 +33,42 @@ static bool grey_fits(const cvips_picture *picture, int bits) {
     return true;
 }
 
-// The number of colours of an opaque picture; MOST_COLOURS + 1 if there are more.
-static int count_colours(const cvips_picture *picture) {
-    uint32_t slots[COLOUR_SLOTS] = {0};
-    int colours = 0;
+// The number of colors of an opaque picture; MOST_COLORS + 1 if there are more.
+static int count_colors(const cvips_picture *picture) {
+    uint32_t slots[COLOR_SLOTS] = {0};
+    int colors = 0;
     uint32_t latest = 0;
     const size_t count = (size_t)picture->width * picture->height;
     for (size_t i = 0; i < count; i++) {
         const uint8_t *p = picture->pixels + i * 3;
         // Never 0, which stands for an empty slot.
-        const uint32_t colour = (1u << 24) | ((uint32_t)p[0] << 16) | ((uint32_t)p[1] << 8) | p[2];
-        if (colour == latest) continue;
-        latest = colour;
-        uint32_t slot = (colour * 2654435761u) >> 22;
-        while (slots[slot] && slots[slot] != colour) slot = (slot + 1) % COLOUR_SLOTS;
+        const uint32_t color = (1u << 24) | ((uint32_t)p[0] << 16) | ((uint32_t)p[1] << 8) | p[2];
+        if (color == latest) continue;
+        latest = color;
+        uint32_t slot = (color * 2654435761u) >> 22;
+        while (slots[slot] && slots[slot] != color) slot = (slot + 1) % COLOR_SLOTS;
         if (slots[slot]) continue;
-        if (++colours > MOST_COLOURS) return colours;
-        slots[slot] = colour;
+        if (++colors > MOST_COLORS) return colors;
+        slots[slot] = color;
     }
-    return colours;
+    return colors;
 }
 
 // The number of bits of a sample or of an index into a palette with which a PNG holds the picture
 // without a loss; 0 for all bits, without a palette.
-static int png_bits(const cvips_picture *picture, bool is_grey, bool *has_palette) {
+static int png_bits(const cvips_picture *picture, bool is_gray, bool *has_palette) {
     *has_palette = false;
     if (picture->depth != 1 || picture->frames != 1 || picture->bands != 3) return 0;
-    if (is_grey) {
+    if (is_gray) {
         for (int bits = 1; bits < 8; bits *= 2)
-            if (grey_fits(picture, bits)) return bits;
+            if (gray_fits(picture, bits)) return bits;
         return 0;
     }
-    const int colours = count_colours(picture);
-    if (colours > MOST_COLOURS) return 0;
+    const int colors = count_colors(picture);
+    if (colors > MOST_COLORS) return 0;
     *has_palette = true;
     int bits = 1;
-    while ((1 << bits) < colours) bits *= 2;
+    while ((1 << bits) < colors) bits *= 2;
     return bits;
 }
 
@@ -86,13 +86,13 @@ static bool has_pixels(VipsImage *image, const void *bytes, size_t count) {
     return is_same;
 }
 
-// Writes a PNG with few bits for each pixel if the picture has few colours, as the files of screens
-// and scanners do. The palette comes from a library that may approximate colours, so the result is
+// Writes a PNG with few bits for each pixel if the picture has few colors, as the files of screens
+// and scanners do. The palette comes from a library that may approximate colors, so the result is
 // compared with the picture.
 static int save_png(
-    VipsImage *image, const cvips_picture *shape, bool is_grey, bool strip, VipsTarget *target) {
+    VipsImage *image, const cvips_picture *shape, bool is_gray, bool strip, VipsTarget *target) {
     bool has_palette;
-    const int bits = png_bits(shape, is_grey, &has_palette);
+    const int bits = png_bits(shape, is_gray, &has_palette);
     if (bits > 0) {
         void *bytes = NULL;
         size_t count = 0;
@@ -117,7 +117,7 @@ static int save(
     const int quality = options->quality;
     switch (options->format) {
     case CVIPS_FORMAT_JPEG: return save_jpeg(image, quality, strip, target);
-    case CVIPS_FORMAT_PNG: return save_png(image, shape, options->is_grey, strip, target);
+    case CVIPS_FORMAT_PNG: return save_png(image, shape, options->is_gray, strip, target);
     case CVIPS_FORMAT_WEBP:
         // Effort 2 takes less than half the time of the default 4, for files a few percent larger.
         return vips_webpsave_target(
@@ -164,17 +164,17 @@ static cvips_status to_8_bits(const cvips_picture *in, cvips_picture *out) {
 }
 
 // Keeps one of the equal channels, and alpha.
-static int to_grey(VipsObject *owner, VipsImage *in, VipsImage **out) {
+static int to_gray(VipsObject *owner, VipsImage *in, VipsImage **out) {
     VipsImage **t = (VipsImage **)vips_object_local_array(owner, 3);
     if (vips_extract_band(in, &t[0], 0, NULL)) return -1;
-    VipsImage *grey = t[0];
+    VipsImage *gray = t[0];
     if (in->Bands == 4) {
         if (vips_extract_band(in, &t[1], 3, NULL) || vips_bandjoin2(t[0], t[1], &t[2], NULL))
             return -1;
-        grey = t[2];
+        gray = t[2];
     }
     return vips_copy(
-        grey, out, "interpretation",
+        gray, out, "interpretation",
         in->BandFmt == VIPS_FORMAT_USHORT ? VIPS_INTERPRETATION_GREY16 : VIPS_INTERPRETATION_B_W,
         NULL);
 }
@@ -189,10 +189,10 @@ static cvips_status encode_image(
     VipsImage **t = (VipsImage **)vips_object_local_array(owner, 1);
     // A copy, because metadata belongs to this file and not to the picture.
     int failed =
-        options->is_grey ? to_grey(owner, picture, &t[0]) : vips_copy(picture, &t[0], NULL);
+        options->is_gray ? to_gray(owner, picture, &t[0]) : vips_copy(picture, &t[0], NULL);
     if (!failed) {
         if (options->metadata)
-            cvips_metadata_apply(options->metadata, t[0], options->format, options->is_grey);
+            cvips_metadata_apply(options->metadata, t[0], options->format, options->is_gray);
         if (shape->frames > 1) vips_image_set_int(t[0], VIPS_META_PAGE_HEIGHT, shape->height);
         // Encoders write resolutions and durations in any case. If nothing else is to be written,
         // they would add an EXIF block of their own.
@@ -231,7 +231,7 @@ cvips_status cvips_encode(
         cvips_density density = {.unit = 0, .across = 1, .down = 1};
         if (options->metadata) density = cvips_metadata_density(options->metadata);
         status =
-            cvips_jpeg_encode(&picture, options->quality, options->is_grey, density, token, out);
+            cvips_jpeg_encode(&picture, options->quality, options->is_gray, density, token, out);
         g_free(reduced.pixels);
         return status;
     }

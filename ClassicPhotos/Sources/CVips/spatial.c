@@ -1,6 +1,6 @@
-// Steps that read neighbouring pixels.
+// Steps that read neighboring pixels.
 //
-// With alpha, the steps work on premultiplied colours. Otherwise the hidden colour of transparent
+// With alpha, the steps work on premultiplied colors. Otherwise the hidden color of transparent
 // pixels would bleed into visible ones.
 
 #include "internal.h"

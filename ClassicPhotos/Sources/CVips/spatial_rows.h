@@ -44,7 +44,7 @@ static void NAME(tilt_row)(
 
 static int NAME(luma)(const SAMPLE *p) { return (54 * p[0] + 183 * p[1] + 19 * p[2] + 128) >> 8; }
 
-// Adds the same difference to all three channels, so that edges get no coloured fringes.
+// Adds the same difference to all three channels, so that edges get no colored fringes.
 static void NAME(sharpen_row)(
     const void *data, uint8_t *out_bytes, const uint8_t *const *in, int y, int width, int bands) {
     (void)y;

@@ -9,16 +9,16 @@ public final class Bitmap: Sendable {
     /// The shim's picture; written before the bitmap is shared, and when its only owner takes it.
     nonisolated(unsafe) private(set) var picture: cvips_picture
 
-    /// Whether red, green and blue are equal everywhere, and the picture is written in grey.
-    public let isGrey: Bool
+    /// Whether red, green and blue are equal everywhere, and the picture is written in gray.
+    public let isGray: Bool
 
     /// The metadata for a file of this picture; nil if the metadata was not kept.
     let metadata: PictureMetadata?
 
     /// Takes ownership of `picture`.
-    init(owning picture: cvips_picture, isGrey: Bool = false, metadata: PictureMetadata? = nil) {
+    init(owning picture: cvips_picture, isGray: Bool = false, metadata: PictureMetadata? = nil) {
         self.picture = picture
-        self.isGrey = isGrey
+        self.isGray = isGray
         self.metadata = metadata
     }
 

@@ -131,7 +131,7 @@ extension FilterStep {
     /// The number of bitmaps that the step needs in addition to its input and its result.
     fileprivate var buffers: Int {
         switch self {
-        case .tone, .recolour, .look, .vignette: 0
+        case .tone, .recolor, .look, .vignette: 0
         case .blur, .sharpen: 2
         case .tiltShift: 3
         }

@@ -94,7 +94,7 @@ public enum ImageEngine {
                     : info.format.damage(in: bytes, reading: "pixels"))
         }
         return Bitmap(
-            owning: decoded.picture, isGrey: info.isGrey && parts.contains(.grey),
+            owning: decoded.picture, isGray: info.isGray && parts.contains(.gray),
             metadata: decoded.metadata.map(PictureMetadata.init(owning:)))
     }
 
@@ -104,8 +104,8 @@ public enum ImageEngine {
     /// a call, the new bitmap takes over its memory; frames of an animation are always copied.
     ///
     /// Sizes in filters, such as a blur's radius, are relative to the longer side, so a thumbnail
-    /// and the full picture look alike. Alpha is kept. Every frame is filtered by itself. A grey
-    /// bitmap stays grey if all filters keep grey pixels grey.
+    /// and the full picture look alike. Alpha is kept. Every frame is filtered by itself. A gray
+    /// bitmap stays gray if all filters keep gray pixels gray.
     ///
     /// - Throws: ``ImagingError/cancelled``, ``ImagingError/timedOut``,
     ///   ``ImagingError/outOfMemory`` or ``ImagingError/filterFailed(detail:)``.
@@ -115,10 +115,10 @@ public enum ImageEngine {
     ) throws(ImagingError) -> Bitmap {
         try cancellation?.check()
         guard !filters.isEmpty else { return bitmap }
-        let staysGrey = bitmap.isGrey && filters.allSatisfy(\.keepsGrey)
+        let staysGray = bitmap.isGray && filters.allSatisfy(\.keepsGray)
         let metadata = bitmap.metadata
         let picture = try render(filters, consume bitmap, cancellation)
-        return Bitmap(owning: picture, isGrey: staysGrey, metadata: metadata)
+        return Bitmap(owning: picture, isGray: staysGray, metadata: metadata)
     }
 
     /// Encodes a bitmap as a file in sRGB, with the metadata that the bitmap has.
@@ -144,7 +144,7 @@ public enum ImageEngine {
         try checkEncodable(bitmap.size, as: format, quality: quality)
         var output = cvips_bytes()
         var options = cvips_encode_options(
-            format: format.shimFormat, quality: Int32(quality), is_grey: bitmap.isGrey,
+            format: format.shimFormat, quality: Int32(quality), is_gray: bitmap.isGray,
             metadata: bitmap.metadata?.pointer)
         let status = ImagingCancellation.withToken(of: cancellation) { token in
             bitmap.withPicture { cvips_encode($0, &options, token, &output) }

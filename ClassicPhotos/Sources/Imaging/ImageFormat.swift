@@ -8,7 +8,7 @@ public enum ImageFormat: String, Sendable, CaseIterable, Codable {
     case png
     /// WebP, lossy or lossless.
     case webp
-    /// GIF. Written with a palette of at most 256 colours.
+    /// GIF. Written with a palette of at most 256 colors.
     case gif
     /// TIFF and BigTIFF. Written losslessly.
     case tiff

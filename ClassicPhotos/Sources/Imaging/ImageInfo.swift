@@ -21,8 +21,8 @@ public struct ImageInfo: Sendable, Hashable {
     /// The number of bits of a channel: 8 or 16.
     public var bitsPerChannel: Int
 
-    /// Whether the picture has only shades of grey.
-    public var isGrey: Bool
+    /// Whether the picture has only shades of gray.
+    public var isGray: Bool
 
     /// The kinds of metadata in the file.
     public var metadataKinds: Set<MetadataKind>
@@ -40,7 +40,7 @@ public struct ImageInfo: Sendable, Hashable {
     /// A header with the given fields.
     public init(
         format: ImageFormat, size: PixelSize, hasAlpha: Bool = false, orientation: Int = 1,
-        frames: Int = 1, bitsPerChannel: Int = 8, isGrey: Bool = false,
+        frames: Int = 1, bitsPerChannel: Int = 8, isGray: Bool = false,
         metadataKinds: Set<MetadataKind> = [], isProgressive: Bool = false, bufferedBytes: Int = 0
     ) {
         self.format = format
@@ -49,7 +49,7 @@ public struct ImageInfo: Sendable, Hashable {
         self.orientation = orientation
         self.frames = frames
         self.bitsPerChannel = bitsPerChannel
-        self.isGrey = isGrey
+        self.isGray = isGray
         self.metadataKinds = metadataKinds
         self.isProgressive = isProgressive
         self.bufferedBytes = bufferedBytes

@@ -12,8 +12,8 @@ public struct PictureParts: OptionSet, Sendable, Hashable {
     /// Channels of 16 bits stay channels of 16 bits.
     public static let depth = PictureParts(rawValue: 1 << 0)
 
-    /// A grey picture is written with one grey channel, as long as no filter colours it.
-    public static let grey = PictureParts(rawValue: 1 << 1)
+    /// A gray picture is written with one gray channel, as long as no filter colors it.
+    public static let gray = PictureParts(rawValue: 1 << 1)
 
     /// All frames of an animation, or all pages of a document.
     public static let frames = PictureParts(rawValue: 1 << 2)
@@ -26,7 +26,7 @@ public struct PictureParts: OptionSet, Sendable, Hashable {
     public static let metadata = PictureParts(rawValue: 1 << 3)
 
     /// Everything in a file that the engine can keep.
-    public static let all: PictureParts = [.depth, .grey, .frames, .metadata]
+    public static let all: PictureParts = [.depth, .gray, .frames, .metadata]
 }
 
 /// The kinds of metadata that a file may contain.

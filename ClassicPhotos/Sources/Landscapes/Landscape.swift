@@ -1,6 +1,6 @@
 /// An imaginary landscape, generated from a number and the same every time.
 ///
-/// The index determines everything: subject, time of day, composition, size and name. Neighbours in
+/// The index determines everything: subject, time of day, composition, size and name. Neighbors in
 /// a list differ in subject, brightness and shape, so that the first few hundred pictures look like
 /// a person's collection of photographs.
 ///
@@ -44,8 +44,8 @@ public struct Landscape: Sendable, Hashable {
     /// Renders the picture as packed RGB, 8 bits per channel, `width * height * 3` bytes, top row
     /// first.
     ///
-    /// - Complexity: about 60 ns per pixel on one core of a 2023 server in an optimised build.
-    ///   Unoptimised builds take some fifty times as long, so tests use a small `longestSide`.
+    /// - Complexity: about 60 ns per pixel on one core of a 2023 server in an optimized build.
+    ///   Unoptimized builds take some fifty times as long, so tests use a small `longestSide`.
     public func rgb() -> [UInt8] {
         let seed = UInt64(index) &* 0x9E37_79B9_7F4A_7C15 &+ 0x5851_F42D
         let canvas = Canvas(width: width, height: height)

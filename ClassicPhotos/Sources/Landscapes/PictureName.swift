@@ -36,7 +36,7 @@ enum PictureName {
         case .dawn: ["Dawn", "First Light", "Daybreak"]
         case .morning: ["Morning", "Clear Morning", "Early Hours"]
         case .noon: ["Noon", "Midday", "Full Sun"]
-        case .overcast: ["Grey Light", "Soft Light", "Stillness"]
+        case .overcast: ["Gray Light", "Soft Light", "Stillness"]
         case .storm: ["Storm Light", "Gathering Storm", "Before the Rain"]
         case .goldenHour: ["Golden Hour", "Late Sun", "Evening Gold"]
         case .sunset: ["Sunset", "Afterglow", "Last Light"]

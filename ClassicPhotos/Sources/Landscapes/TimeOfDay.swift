@@ -6,7 +6,7 @@ public enum TimeOfDay: String, Sendable, Hashable, CaseIterable {
     case morning
     /// A high sun and a deep sky.
     case noon
-    /// A closed, bright grey sky.
+    /// A closed, bright gray sky.
     case overcast
     /// Dark clouds with a gap of light.
     case storm

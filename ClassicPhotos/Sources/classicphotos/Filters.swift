@@ -24,7 +24,7 @@ struct Filters: ParsableCommand {
         }
         StandardOutput.writeLine(
             """
-            look: The colours of a look in a .cube file, in `process` and its recipes.
+            look: The colors of a look in a .cube file, in `process` and its recipes.
                 intensity  0 to 1, default 1 (0 unchanged, 1 full)
                 e.g. --filter look=film.cube or --filter look=intensity:0.5,film.cube
             """)

@@ -10,7 +10,7 @@ struct Process: AsyncParsableCommand {
         commandName: "process",
         abstract: "Writes a filtered copy of each photo into a folder.",
         discussion: """
-            A copy keeps the metadata, the colour depth, the frames and the file time of its \
+            A copy keeps the metadata, the color depth, the frames and the file time of its \
             photo, as far as its format can hold them. A file appears in the folder only when it \
             is complete, even if the program is killed. The program replaces its own earlier \
             results of the same photos, and no other file unless --overwrite is given.

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.ownThreads, .serialized) struct CancellationTests {
     /// A picture so large that no machine finishes before a cancellation directly after the start.
-    private static let large = try? Pictures.colourful(width: 5000, height: 4000)
+    private static let large = try? Pictures.colorful(width: 5000, height: 4000)
 
     private func cancelled() -> ImagingCancellation {
         let cancellation = ImagingCancellation()
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func cancelledWorkDoesNotStart() throws {
-        let picture = try Pictures.colourful(width: 8, height: 8)
+        let picture = try Pictures.colorful(width: 8, height: 8)
         let file = try ImageEngine.encode(picture, as: .png).bytes
         #expect(throws: ImagingError.cancelled) {
             try ImageEngine.decode(file, cancellation: cancelled())

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func threadsCanShareOneBitmap() throws {
-        let picture = try Pictures.colourful(width: 300, height: 200)
+        let picture = try Pictures.colorful(width: 300, height: 200)
         let filters: [ImageFilter] = [.sepia(), .tiltShift(), .vignette()]
         let expected = try ImageEngine.encode(
             ImageEngine.apply(filters, to: picture), as: .png

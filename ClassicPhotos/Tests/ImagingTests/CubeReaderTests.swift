@@ -22,7 +22,7 @@ import Testing
     ])
     func formsOfLinesAreRead(text: String) throws {
         let plain = ImageFilter.look(try look("LUT_3D_SIZE 2\n" + Self.table))
-        let picture = try Pictures.colourful(width: 40, height: 30)
+        let picture = try Pictures.colorful(width: 40, height: 30)
         let expected = try ImageEngine.apply([plain], to: picture).pixels()
         let result = try ImageEngine.apply([.look(look(text))], to: picture).pixels()
         #expect(result == expected)

@@ -6,7 +6,7 @@ import Testing
     /// GIF and WebP are decoded frame by frame, and an incomplete frame has no picture.
     @Test(arguments: [ImageFormat.jpeg, .png, .tiff])
     func upperPartOfIncompleteFileIsDecoded(format: ImageFormat) throws {
-        let picture = try Pictures.colourful(width: 400, height: 300)
+        let picture = try Pictures.colorful(width: 400, height: 300)
         let whole = try ImageEngine.encode(picture, as: format, quality: 95).bytes
         let part = Array(whole.prefix(whole.count * 3 / 4))
         guard format != .tiff else {

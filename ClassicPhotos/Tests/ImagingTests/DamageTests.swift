@@ -2,7 +2,7 @@ import Imaging
 import OperationsTestSupport
 import Testing
 
-/// Damaged JPEGs, which a lenient decoder would fill with grey, and JPEGs with harmless faults.
+/// Damaged JPEGs, which a lenient decoder would fill with gray, and JPEGs with harmless faults.
 @Suite(.ownThreads) struct DamageTests {
     private static let endMarker: [UInt8] = [0xFF, 0xD9]
     private static let scanMarker: [UInt8] = [0xFF, 0xDA]
@@ -132,7 +132,7 @@ import Testing
                 do {
                     let decoded = try ImageEngine.decode(sample.file, fitting: box)
                     #expect(decoded.size == expected.size, "\(name)")
-                    // The added Adobe marker may change the meaning of the colours.
+                    // The added Adobe marker may change the meaning of the colors.
                     if !name.contains("Adobe") {
                         let isSame = decoded.pixels() == expected.pixels()
                         #expect(isSame, "\(name)")

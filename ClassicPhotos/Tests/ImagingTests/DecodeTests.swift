@@ -7,7 +7,7 @@ import Testing
 
     @Test(arguments: written)
     func everyEncodableFormatRoundTrips(format: ImageFormat) throws {
-        let picture = try Pictures.colourful(width: 120, height: 80)
+        let picture = try Pictures.colorful(width: 120, height: 80)
         let file = try ImageEngine.encode(picture, as: format, quality: 95)
         #expect(file.format == format && file.size == picture.size)
         let info = try ImageEngine.inspect(file.bytes)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// The first and the last colour of a picture with a red left half, for each EXIF orientation.
+    /// The first and the last color of a picture with a red left half, for each EXIF orientation.
     @Test(
         arguments: [
             (1, [255, 0, 0], [0, 0, 255]), (2, [0, 0, 255], [255, 0, 0]),
@@ -95,8 +95,8 @@ import Testing
         let red = try Pictures.plain(230, 40, 40, size: PixelSize(width: 32, height: 32))
         let plain = try ImageEngine.encode(red, as: .jpeg, quality: 100).bytes
         let tagged = JPEGSegments.inserting(JPEGSegments.profile(profile), into: plain)
-        let colour = try ImageEngine.decode(tagged).pixel(16, 16)
-        #expect(largestDifference(colour, [40, 230, 40]) <= 8)
+        let color = try ImageEngine.decode(tagged).pixel(16, 16)
+        #expect(largestDifference(color, [40, 230, 40]) <= 8)
     }
 
     @Test func invalidProfileIsIgnored() throws {

@@ -22,8 +22,8 @@ import Testing
 
     @Test(arguments: [ImageFormat.jpeg, .webp, .gif])
     func otherFormatsGetNearestLevels(format: ImageFormat) throws {
-        let grey = [UInt16](repeating: 0x8123, count: 64 * 64 * 3)
-        let picture = try Bitmap(size: PixelSize(width: 64, height: 64), samples: grey)
+        let gray = [UInt16](repeating: 0x8123, count: 64 * 64 * 3)
+        let picture = try Bitmap(size: PixelSize(width: 64, height: 64), samples: gray)
         let file = try ImageEngine.encode(picture, as: format, quality: 100)
         let decoded = try ImageEngine.decode(file.bytes)
         #expect(largestDifference(decoded.pixel(9, 9), [0x81, 0x81, 0x81]) <= 2)
@@ -38,27 +38,27 @@ import Testing
         let shallow = try ImageEngine.decode(file.bytes, fitting: box)
         #expect(deep.bitsPerChannel == 16 && deep.size == PixelSize(width: 100, height: 75))
         #expect(deep.size == shallow.size && deep.hasAlpha == hasAlpha)
-        // Nearly transparent colours are imprecise in 8 bits.
+        // Nearly transparent colors are imprecise in 8 bits.
         let rows = shallow.size.width * (hasAlpha ? 4 : 3) * (hasAlpha ? 30 : 0)
         let difference = largestDifference(
             Array(deep.reduced()[rows...]), Array(shallow.pixels()[rows...]))
         #expect(difference <= 3)
     }
 
-    @Test func colourProfileIsAppliedIn16Bits() throws {
+    @Test func colorProfileIsAppliedIn16Bits() throws {
         // Display P3's primaries, adapted to D50.
         let profile = Profiles.display(
             red: [0.5151, 0.2412, -0.0011], green: [0.2920, 0.6922, 0.0419],
             blue: [0.1571, 0.0666, 0.7841])
-        let colour: [UInt16] = [50_000, 30_000, 20_000]
-        let samples = Array(repeating: colour, count: 64).flatMap(\.self)
+        let color: [UInt16] = [50_000, 30_000, 20_000]
+        let samples = Array(repeating: color, count: 64).flatMap(\.self)
         let plain = try Bitmap(size: PixelSize(width: 8, height: 8), samples: samples)
         let file = PNGChunks.inserting(
             profile: profile, into: try ImageEngine.encode(plain, as: .png).bytes)
         let deep = try ImageEngine.decode(file, keeping: .depth)
         let shallow = try ImageEngine.decode(file)
         #expect(deep.bitsPerChannel == 16)
-        #expect(abs(Int(deep.samples()[0]) - 50_000) > 1000, "The profile changes the colour.")
+        #expect(abs(Int(deep.samples()[0]) - 50_000) > 1000, "The profile changes the color.")
         #expect(largestDifference(deep.reduced(), shallow.pixels()) <= 2)
     }
 
@@ -70,7 +70,7 @@ import Testing
         let shallowResult = try ImageEngine.apply([ImageFilter(kind)], to: shallow)
         #expect(deepResult.bitsPerChannel == 16)
         #expect(Set(deepResult.samples()).count > 300, "More levels than 8 bits have.")
-        // In 8 bits, nearly transparent colours are imprecise, sharpening amplifies rounding, and
+        // In 8 bits, nearly transparent colors are imprecise, sharpening amplifies rounding, and
         // sepia spreads the darkest levels.
         let rows = hasAlpha ? 120 * 4 * 60 : 0
         let difference = largestDifference(
@@ -85,8 +85,8 @@ import Testing
         let samples = picture.samples()
         var largest = 0.0
         for start in stride(from: 0, to: samples.count, by: 3) {
-            let colour = samples[start..<start + 3].map { Double($0) / 65_535 }
-            let expected = SepiaReference.apply(colour, intensity: intensity)
+            let color = samples[start..<start + 3].map { Double($0) / 65_535 }
+            let expected = SepiaReference.apply(color, intensity: intensity)
             for channel in 0..<3 {
                 largest = max(
                     largest, abs(Double(result[start + channel]) - expected[channel] * 65_535))

@@ -43,7 +43,7 @@ import Testing
     func filesAreSmallerThanThoseOfJPEG(format: ImageFormat) throws {
         // Without the grain, which no other encoder keeps so well.
         let picture = try ImageEngine.apply(
-            [.blur(radius: 8)], to: Pictures.colourful(width: 320, height: 240))
+            [.blur(radius: 8)], to: Pictures.colorful(width: 320, height: 240))
         let sizes = try [format, .jpeg].map { format in
             try ImageEngine.encode(picture, as: format, quality: 88).bytes.count
         }
@@ -53,30 +53,30 @@ import Testing
         #expect(least < sizes[0] && sizes[0] < best)
     }
 
-    /// A picture with a number of colours that are as different or as similar as can be.
-    private func picture(colours: Int, step: Int) throws -> Bitmap {
+    /// A picture with a number of colors that are as different or as similar as can be.
+    private func picture(colors: Int, step: Int) throws -> Bitmap {
         let (width, height) = (97, 60)
         let pixels = (0..<width * height).flatMap { place -> [UInt8] in
-            let colour = (place * 7 + place / width * 3) % colours * step
-            return [colour, colour >> 3, colour >> 6].map { UInt8(truncatingIfNeeded: $0) }
+            let color = (place * 7 + place / width * 3) % colors * step
+            return [color, color >> 3, color >> 6].map { UInt8(truncatingIfNeeded: $0) }
         }
         return try Bitmap(size: PixelSize(width: width, height: height), pixels: pixels)
     }
 
     @Test(arguments: [1, 2, 3, 16, 17, 255, 256, 257], [1, 73])
-    func pictureOfFewColoursIsSmallPNGWithoutLoss(colours: Int, step: Int) throws {
-        let picture = try picture(colours: colours, step: step)
+    func pictureOfFewColorsIsSmallPNGWithoutLoss(colors: Int, step: Int) throws {
+        let picture = try picture(colors: colors, step: step)
         let file = try ImageEngine.encode(picture, as: .png)
         #expect(try ImageEngine.decode(file.bytes).pixels() == picture.pixels())
-        // The byte after the size and the depth: 3 stands for a palette, 2 for colours.
-        #expect(file.bytes[25] == (colours <= 256 ? 3 : 2))
+        // The byte after the size and the depth: 3 stands for a palette, 2 for colors.
+        #expect(file.bytes[25] == (colors <= 256 ? 3 : 2))
         let depths: [UInt8] = [8, 1, 1, 2]
-        if colours <= 3 { #expect(file.bytes[24] == depths[colours]) }
-        if colours == 16 { #expect(file.bytes[24] == 4) }
+        if colors <= 3 { #expect(file.bytes[24] == depths[colors]) }
+        if colors == 16 { #expect(file.bytes[24] == 4) }
     }
 
-    /// An uncompressed TIFF with one grey channel.
-    private static func greyTIFF(_ levels: [UInt8], width: Int, height: Int) -> [UInt8] {
+    /// An uncompressed TIFF with one gray channel.
+    private static func grayTIFF(_ levels: [UInt8], width: Int, height: Int) -> [UInt8] {
         let tags = [
             (256, width), (257, height), (258, 8), (259, 1), (262, 1), (273, 134), (277, 1),
             (278, height), (279, levels.count),
@@ -94,27 +94,27 @@ import Testing
     }
 
     @Test(arguments: [(255, 1), (85, 2), (17, 4), (1, 8)] as [(Int, UInt8)])
-    func greyOfFewLevelsHasFewBits(step: Int, bits: UInt8) throws {
+    func grayOfFewLevelsHasFewBits(step: Int, bits: UInt8) throws {
         let pixels = (0..<64 * 64).flatMap { place -> [UInt8] in
             Array(repeating: UInt8(place % (255 / step + 1) * step), count: 3)
         }
         let bitmap = try Bitmap(size: PixelSize(width: 64, height: 64), pixels: pixels)
-        // The PNG of a bitmap without the mark of grey has a palette of few grey colours.
+        // The PNG of a bitmap without the mark of gray has a palette of few gray colors.
         let file = try ImageEngine.encode(bitmap, as: .png)
         #expect(try ImageEngine.decode(file.bytes).pixels() == pixels)
         #expect(file.bytes[24] == bits && file.bytes[25] == 3)
         let levels = stride(from: 0, to: pixels.count, by: 3).map { pixels[$0] }
-        let grey = try ImageEngine.decode(
-            Self.greyTIFF(levels, width: 64, height: 64), keeping: .grey)
-        let greyFile = try ImageEngine.encode(grey, as: .png)
-        #expect(try ImageEngine.inspect(greyFile.bytes).isGrey)
-        #expect(try ImageEngine.decode(greyFile.bytes).pixels() == pixels)
-        #expect(greyFile.bytes[24] == bits && greyFile.bytes[25] == 0)
+        let gray = try ImageEngine.decode(
+            Self.grayTIFF(levels, width: 64, height: 64), keeping: .gray)
+        let grayFile = try ImageEngine.encode(gray, as: .png)
+        #expect(try ImageEngine.inspect(grayFile.bytes).isGray)
+        #expect(try ImageEngine.decode(grayFile.bytes).pixels() == pixels)
+        #expect(grayFile.bytes[24] == bits && grayFile.bytes[25] == 0)
     }
 
     @Test(arguments: [ImageFormat.jpeg, .webp])
     func higherQualityProducesMoreBytes(format: ImageFormat) throws {
-        let picture = try Pictures.colourful(width: 200, height: 200)
+        let picture = try Pictures.colorful(width: 200, height: 200)
         let small = try ImageEngine.encode(picture, as: format, quality: 30)
         let large = try ImageEngine.encode(picture, as: format, quality: 95)
         #expect(small.bytes.count < large.bytes.count)
@@ -122,7 +122,7 @@ import Testing
 
     @Test(arguments: [0, 101, -5])
     func qualityOutOfRangeThrows(quality: Int) throws {
-        let picture = try Pictures.colourful(width: 8, height: 8)
+        let picture = try Pictures.colorful(width: 8, height: 8)
         let error = ImagingError.invalidArgument("The quality must be 1 to 100, not \(quality).")
         #expect(throws: error) { try ImageEngine.encode(picture, as: .jpeg, quality: quality) }
     }

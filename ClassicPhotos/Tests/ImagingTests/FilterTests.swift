@@ -4,12 +4,12 @@ import OperationsTestSupport
 import Testing
 
 @Suite(.ownThreads) struct FilterTests {
-    /// All kinds of filters; each kind, with its defaults, changes a colourful picture.
+    /// All kinds of filters; each kind, with its defaults, changes a colorful picture.
     private static let everyFilter = ImageFilter.Kind.allCases
 
     @Test(arguments: everyFilter)
     func everyFilterChangesPixelsButNotSize(kind: ImageFilter.Kind) throws {
-        let picture = try Pictures.colourful(width: 300, height: 200)
+        let picture = try Pictures.colorful(width: 300, height: 200)
         let result = try ImageEngine.apply([ImageFilter(kind)], to: picture)
         #expect(result.size == picture.size)
         #expect(result.pixels() != picture.pixels())
@@ -18,13 +18,13 @@ import Testing
     @Test(arguments: everyFilter.filter { $0.definition.parameters.first?.range.lowerBound == 0 })
     func strengthZeroIsIdentity(kind: ImageFilter.Kind) throws {
         guard kind != .tiltShift, let name = kind.definition.parameters.first?.name else { return }
-        let picture = try Pictures.colourful(width: 90, height: 60)
+        let picture = try Pictures.colorful(width: 90, height: 60)
         let result = try ImageEngine.apply([ImageFilter(kind, [name: 0])], to: picture)
         #expect(result.pixels() == picture.pixels())
     }
 
     @Test(arguments: everyFilter)
-    func colourFiltersPreserveTransparency(kind: ImageFilter.Kind) throws {
+    func colorFiltersPreserveTransparency(kind: ImageFilter.Kind) throws {
         guard kind != .blur, kind != .tiltShift else { return }
         let pixels: [UInt8] = [200, 100, 50, 0, 200, 100, 50, 128, 200, 100, 50, 255]
         let picture = try Bitmap(
@@ -34,7 +34,7 @@ import Testing
         #expect((0..<3).map { result.pixel($0, 0)[3] } == [0, 128, 255])
     }
 
-    @Test func blurIgnoresColourOfTransparentPixels() throws {
+    @Test func blurIgnoresColorOfTransparentPixels() throws {
         let green: [UInt8] = [0, 255, 0, 0]
         let red: [UInt8] = [255, 0, 0, 255]
         let row = Array(repeating: green, count: 50) + Array(repeating: red, count: 50)
@@ -54,13 +54,13 @@ import Testing
 
     /// Makes a bitmap that the caller alone holds, and tells where its pixels are.
     private func unshared() throws -> (Bitmap, UInt) {
-        let bitmap = try Pictures.colourful(width: 300, height: 200)
+        let bitmap = try Pictures.colorful(width: 300, height: 200)
         return (bitmap, address(bitmap))
     }
 
     @Test(arguments: everyFilter)
     func bitmapThatNobodyElseHoldsIsFilteredInPlace(kind: ImageFilter.Kind) throws {
-        let shared = try Pictures.colourful(width: 300, height: 200)
+        let shared = try Pictures.colorful(width: 300, height: 200)
         let before = shared.pixels()
         let copied = try ImageEngine.apply([ImageFilter(kind), .sepia()], to: shared)
         #expect(shared.pixels() == before && address(copied) != address(shared))
@@ -88,12 +88,12 @@ import Testing
     }
 
     @Test func noFiltersReturnSameBitmap() throws {
-        let picture = try Pictures.colourful(width: 10, height: 10)
+        let picture = try Pictures.colorful(width: 10, height: 10)
         #expect(try ImageEngine.apply([], to: picture) === picture)
     }
 
     @Test func filtersApplyInOrder() throws {
-        let picture = try Pictures.colourful(width: 60, height: 40)
+        let picture = try Pictures.colorful(width: 60, height: 40)
         let both = try ImageEngine.apply([.noir(), .sepia(intensity: 1)], to: picture)
         let first = try ImageEngine.apply([.noir()], to: picture)
         let second = try ImageEngine.apply([.sepia(intensity: 1)], to: first)
@@ -101,8 +101,8 @@ import Testing
     }
 
     @Test(arguments: [ImageFilter.monochrome(), .noir(), .tonal()])
-    func greyFiltersProduceGrey(filter: ImageFilter) throws {
-        let picture = try Pictures.colourful(width: 64, height: 64)
+    func grayFiltersProduceGray(filter: ImageFilter) throws {
+        let picture = try Pictures.colorful(width: 64, height: 64)
         let pixels = try ImageEngine.apply([filter], to: picture).pixels()
         for at in stride(from: 0, to: pixels.count, by: 3) {
             #expect(pixels[at] == pixels[at + 1] && pixels[at] == pixels[at + 2])
@@ -113,7 +113,7 @@ import Testing
         let picture = try Pictures.halves(width: 300, height: 200)
         let result = try ImageEngine.apply(
             [.tiltShift(center: 0.25, band: 0.2, transition: 0.2, radius: 10)], to: picture)
-        // At the edge, the band has no mixed colours; the rows outside the band have some.
+        // At the edge, the band has no mixed colors; the rows outside the band have some.
         #expect(result.pixel(149, 50) == [255, 0, 0])
         #expect(result.pixel(150, 50) == [0, 0, 255])
         #expect((60...200).contains(result.pixel(149, 190)[0]))
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 7, 13, 20, 50] as [Double])
-    func blurKeepsUniformColour(radius: Double) throws {
+    func blurKeepsUniformColor(radius: Double) throws {
         let plain = try Pictures.plain(90, 140, 200, size: PixelSize(width: 301, height: 173))
         let result = try ImageEngine.apply([.blur(radius: radius)], to: plain)
         #expect(result.pixels() == plain.pixels())
@@ -172,7 +172,7 @@ import Testing
 
     @Test(arguments: [1, 2, 7])
     func everyFilterHandlesTinyPictures(side: Int) throws {
-        let picture = try Pictures.colourful(width: side, height: 1)
+        let picture = try Pictures.colorful(width: side, height: 1)
         for kind in Self.everyFilter {
             #expect(try ImageEngine.apply([ImageFilter(kind)], to: picture).size == picture.size)
         }

@@ -88,7 +88,7 @@ struct HEIFTests {
 
     @Test(arguments: [ImageFormat.heif, .avif])
     func encodedFileIsReadAgain(format: ImageFormat) throws {
-        let picture = try Pictures.colourful(width: 120, height: 80)
+        let picture = try Pictures.colorful(width: 120, height: 80)
         let file = try ImageEngine.encode(picture, as: format, quality: 95)
         #expect(ImageFormat(detecting: file.bytes) == format)
         let decoded = try ImageEngine.decode(file.bytes, limits: .ownFiles)

@@ -8,8 +8,8 @@ import Testing
         .look(try Look(cube: file.bytes), intensity: intensity)
     }
 
-    /// Colours that are spread over all of the cube.
-    private static let colours: [[UInt8]] = (0..<2000).map { (index: Int) -> [UInt8] in
+    /// Colors that are spread over all of the cube.
+    private static let colors: [[UInt8]] = (0..<2000).map { (index: Int) -> [UInt8] in
         let levels: [Int] = [index * 37, index * 13, index * 53 / 3]
         return levels.map { UInt8($0 % 256) }
     }
@@ -26,10 +26,10 @@ import Testing
     }
 
     private func check8(_ file: CubeFile, intensity: Double = 1) throws {
-        let picture = try Pictures.row(Self.colours)
+        let picture = try Pictures.row(Self.colors)
         let result = try ImageEngine.apply([filter(file, intensity: intensity)], to: picture)
-        let expected = Self.colours.flatMap { (colour: [UInt8]) -> [UInt8] in
-            let values = colour.map { Double($0) / 255 }
+        let expected = Self.colors.flatMap { (color: [UInt8]) -> [UInt8] in
+            let values = color.map { Double($0) / 255 }
             return zip(values, file.apply(values)).map { (before, after) -> UInt8 in
                 let mixed = before + intensity * (after - before)
                 return UInt8((min(max(mixed, 0), 1) * 255).rounded())
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    // MARK: Colours
+    // MARK: Colors
 
     @Test(arguments: [2, 3, 17, 33])
     func cubeMatchesItsDefinition(side: Int) throws {
@@ -67,9 +67,9 @@ import Testing
     /// product itself.
     @Test func productsOfCornersBecomeSmallestChannel() throws {
         let file = CubeFile(side: 2) { [$0 * $1, $1 * $2, $0 * $1 * $2] }
-        let picture = try Pictures.row(Self.colours)
+        let picture = try Pictures.row(Self.colors)
         let result = try ImageEngine.apply([filter(file)], to: picture).pixels()
-        let expected = Self.colours.flatMap {
+        let expected = Self.colors.flatMap {
             [min($0[0], $0[1]), min($0[1], $0[2]), min($0[0], $0[1], $0[2])]
         }
         #expect(largestDifference(result, expected) == 0)
@@ -78,7 +78,7 @@ import Testing
     @Test(arguments: [2, 5, 33, 65])
     func identityLeavesEverySample(side: Int) throws {
         let file = CubeFile(side: side) { [$0, $1, $2] }
-        let picture = try Pictures.row(Self.colours)
+        let picture = try Pictures.row(Self.colors)
         let result = try ImageEngine.apply([filter(file)], to: picture)
         #expect(result.pixels() == picture.pixels())
         try check16(file)

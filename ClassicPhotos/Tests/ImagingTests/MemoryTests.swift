@@ -27,7 +27,7 @@ import Testing
 
     @Test func interlacedPNGBuffersPixels() throws {
         let header = HostileFiles.png(
-            width: 3000, height: 2000, bitDepth: 16, colourType: 6, interlaced: true)
+            width: 3000, height: 2000, bitDepth: 16, colorType: 6, interlaced: true)
         #expect(try ImageEngine.inspect(header).bufferedBytes == 3000 * 2000 * 8)
     }
 

@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func metadataIsStrippedUnlessKept() throws {
-        let bitmap = try ImageEngine.decode(Self.photo(), keeping: [.depth, .grey, .frames])
+        let bitmap = try ImageEngine.decode(Self.photo(), keeping: [.depth, .gray, .frames])
         #expect(!bitmap.hasMetadata)
         for format in [ImageFormat.jpeg, .png, .webp, .tiff] {
             let file = try ImageEngine.encode(bitmap, as: format).bytes
@@ -123,11 +123,11 @@ import Testing
     }
 }
 
-@Suite(.ownThreads) struct GreyTests {
-    private static func grey(_ format: ImageFormat) throws -> [UInt8] {
-        let file = try ImageEngine.encode(Pictures.colourful(width: 64, height: 48), as: .png)
+@Suite(.ownThreads) struct GrayTests {
+    private static func gray(_ format: ImageFormat) throws -> [UInt8] {
+        let file = try ImageEngine.encode(Pictures.colorful(width: 64, height: 48), as: .png)
         let noir = try ImageEngine.apply([.noir()], to: ImageEngine.decode(file.bytes))
-        // A PNG with colour type 0, which the engine writes only for a grey source.
+        // A PNG with color type 0, which the engine writes only for a gray source.
         let samples = (0..<64 * 48).map { noir.pixel($0 % 64, $0 / 64)[0] }
         var adler: (a: UInt32, b: UInt32) = (1, 0)
         var raw: [UInt8] = []
@@ -140,19 +140,19 @@ import Testing
         let data: [UInt8] =
             [0x78, 1, 1, UInt8(count & 0xFF), UInt8(count >> 8), UInt8(~count & 0xFF)]
             + [UInt8(~count >> 8)] + raw + HostileFiles.bigEndian(Int(adler.b << 16 | adler.a))
-        let png = HostileFiles.png(width: 64, height: 48, colourType: 0, data: data)
+        let png = HostileFiles.png(width: 64, height: 48, colorType: 0, data: data)
         guard format != .png else { return png }
         return try ImageEngine.encode(
-            ImageEngine.decode(png, keeping: .grey), as: format, quality: 95
+            ImageEngine.decode(png, keeping: .gray), as: format, quality: 95
         ).bytes
     }
 
     @Test(arguments: [ImageFormat.png, .jpeg, .tiff])
-    func greyStaysGreyUntilFilterColoursIt(format: ImageFormat) throws {
-        let file = try Self.grey(format)
-        #expect(try ImageEngine.inspect(file).isGrey)
-        let bitmap = try ImageEngine.decode(file, keeping: .grey)
-        #expect(bitmap.isGrey)
+    func grayStaysGrayUntilFilterColorsIt(format: ImageFormat) throws {
+        let file = try Self.gray(format)
+        #expect(try ImageEngine.inspect(file).isGray)
+        let bitmap = try ImageEngine.decode(file, keeping: .gray)
+        #expect(bitmap.isGray)
         let contrast = CubeFile(side: 3) { [$0 * $0, $1 * $1, $2 * $2] }
         let warmCurves = CubeFile(size: 3) { [$0, $0, $0 * 0.9] }
         let warmCube = CubeFile(side: 2) { [$0, $1, $2 * 0.9] }
@@ -162,9 +162,9 @@ import Testing
             .look(try Look(cube: warmCube.bytes), intensity: 0),
         ] {
             let result = try ImageEngine.apply([filter], to: bitmap)
-            #expect(result.isGrey, "\(filter)")
+            #expect(result.isGray, "\(filter)")
             let written = try ImageEngine.encode(result, as: format, quality: 95).bytes
-            #expect(try ImageEngine.inspect(written).isGrey, "\(filter)")
+            #expect(try ImageEngine.inspect(written).isGray, "\(filter)")
             let again = try ImageEngine.decode(written)
             #expect(largestDifference(again.pixel(20, 20), result.pixel(20, 20)) <= 3)
         }
@@ -173,15 +173,15 @@ import Testing
             .look(try Look(cube: warmCurves.bytes)), .look(try Look(cube: warmCube.bytes)),
         ] {
             let result = try ImageEngine.apply([.blur(), filter], to: bitmap)
-            #expect(!result.isGrey, "\(filter)")
+            #expect(!result.isGray, "\(filter)")
             let written = try ImageEngine.encode(result, as: format).bytes
-            #expect(try !ImageEngine.inspect(written).isGrey, "\(filter)")
+            #expect(try !ImageEngine.inspect(written).isGray, "\(filter)")
         }
     }
 
-    @Test func displayedPictureIsColourful() throws {
-        let bitmap = try ImageEngine.decode(Self.grey(.jpeg))
-        #expect(!bitmap.isGrey)
+    @Test func displayedPictureIsColorful() throws {
+        let bitmap = try ImageEngine.decode(Self.gray(.jpeg))
+        #expect(!bitmap.isGray)
     }
 }
 

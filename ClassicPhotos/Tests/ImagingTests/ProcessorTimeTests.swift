@@ -59,7 +59,7 @@ import Darwin
     }
 
     @Test func encoderThreadTimeCounts() throws {
-        let picture = try Pictures.colourful(width: 2000, height: 1500)
+        let picture = try Pictures.colorful(width: 2000, height: 1500)
         let cancellation = ImagingCancellation(processorTime: .milliseconds(500))
         let error = #expect(throws: ImagingError.self) {
             while true {

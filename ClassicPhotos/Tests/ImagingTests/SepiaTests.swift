@@ -3,17 +3,17 @@ import OperationsTestSupport
 import Testing
 
 @Suite(.ownThreads) struct SepiaTests {
-    private func colour(_ number: UInt32) -> [UInt8] {
+    private func color(_ number: UInt32) -> [UInt8] {
         [16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
     }
 
-    private func sepia(_ colours: [[UInt8]], intensity: Double) throws -> [UInt8] {
-        try ImageEngine.apply([.sepia(intensity: intensity)], to: Pictures.row(colours)).pixels()
+    private func sepia(_ colors: [[UInt8]], intensity: Double) throws -> [UInt8] {
+        try ImageEngine.apply([.sepia(intensity: intensity)], to: Pictures.row(colors)).pixels()
     }
 
     @Test func fullSepiaMatchesCoreImage() throws {
-        let before = coreImageSepiaPairs.map { colour($0.before) }
-        let after = coreImageSepiaPairs.flatMap { colour($0.after) }
+        let before = coreImageSepiaPairs.map { color($0.before) }
+        let after = coreImageSepiaPairs.flatMap { color($0.after) }
         #expect(coreImageSepiaPairs.count == 200)
         #expect(try largestDifference(sepia(before, intensity: 1), after) <= 2)
     }
@@ -38,23 +38,23 @@ import Testing
     @Test(arguments: [0.1, 0.37, 0.5, 0.8, 1])
     func tablesMatchFormula(intensity: Double) throws {
         let levels = stride(from: 0, through: 255, by: 15).map(UInt8.init)
-        let colours = levels.flatMap { red in
+        let colors = levels.flatMap { red in
             levels.flatMap { green in levels.map { [red, green, $0] } }
         }
-        let expected = colours.flatMap { SepiaReference.apply($0, intensity: intensity) }
-        #expect(try largestDifference(sepia(colours, intensity: intensity), expected) <= 1)
+        let expected = colors.flatMap { SepiaReference.apply($0, intensity: intensity) }
+        #expect(try largestDifference(sepia(colors, intensity: intensity), expected) <= 1)
     }
 
     @Test func intensityZeroChangesNothing() throws {
-        let picture = try Pictures.colourful(width: 256, height: 64)
+        let picture = try Pictures.colorful(width: 256, height: 64)
         let result = try ImageEngine.apply([.sepia(intensity: 0)], to: picture)
         #expect(result.pixels() == picture.pixels())
     }
 
     @Test(arguments: [0.2, 0.8, 1])
-    func brighterGreysStayBrighter(intensity: Double) throws {
-        let greys = (0...255).map { [UInt8](repeating: UInt8($0), count: 3) }
-        let result = try sepia(greys, intensity: intensity)
+    func brighterGraysStayBrighter(intensity: Double) throws {
+        let grays = (0...255).map { [UInt8](repeating: UInt8($0), count: 3) }
+        let result = try sepia(grays, intensity: intensity)
         for channel in 0..<3 {
             let levels = stride(from: channel, to: result.count, by: 3).map { result[$0] }
             #expect(levels == levels.sorted())
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func sepiaOfGreyIsBrown() throws {
+    @Test func sepiaOfGrayIsBrown() throws {
         let result = try sepia([[128, 128, 128]], intensity: 0.8)
         #expect(result[0] > result[1] && result[1] > result[2])
     }

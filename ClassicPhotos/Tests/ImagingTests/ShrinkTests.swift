@@ -15,7 +15,7 @@ import Testing
     /// means of squares of any size. The sides of the picture are not multiples of these numbers.
     @Test(arguments: [790, 500, 333, 200, 130, 96, 61, 17, 3, 1], [ImageFormat.jpeg, .png])
     func pictureLooksLikeLibvipsResult(side: Int, format: ImageFormat) throws {
-        let picture = try Pictures.colourful(width: 803, height: 601)
+        let picture = try Pictures.colorful(width: 803, height: 601)
         let box = PixelSize(width: side, height: side)
         let tiff = try ImageEngine.encode(picture, as: .tiff).bytes
         let file = try ImageEngine.encode(picture, as: format, quality: 97).bytes
@@ -72,14 +72,14 @@ import Testing
         }
     }
 
-    @Test func greyJPEGStaysGrey() throws {
+    @Test func grayJPEGStaysGray() throws {
         let size = PixelSize(width: 400, height: 300)
         let pixels = (0..<size.pixelCount).flatMap {
             [UInt8](repeating: UInt8($0 * 255 / size.pixelCount), count: 3)
         }
         let png = try ImageEngine.encode(Bitmap(size: size, pixels: pixels), as: .png).bytes
-        let grey = try ImageEngine.decode(png)
-        let jpeg = try ImageEngine.encode(grey, as: .jpeg, quality: 95).bytes
+        let gray = try ImageEngine.decode(png)
+        let jpeg = try ImageEngine.encode(gray, as: .jpeg, quality: 95).bytes
         let bitmap = try ImageEngine.decode(jpeg, fitting: PixelSize(width: 50, height: 50))
         let levels = bitmap.pixels()
         for index in stride(from: 0, to: levels.count, by: 3) {
@@ -89,7 +89,7 @@ import Testing
 
     /// More tones than are kept in memory, in turns and by several threads.
     @Test func tonesOfDifferentStrengthsDoNotMix() async throws {
-        let picture = try Pictures.colourful(width: 64, height: 48)
+        let picture = try Pictures.colorful(width: 64, height: 48)
         let strengths = (1...9).map { Double($0) / 10 }
         func sepia(_ strength: Double) throws -> [UInt8] {
             try ImageEngine.apply([.sepia(intensity: strength)], to: picture).pixels()

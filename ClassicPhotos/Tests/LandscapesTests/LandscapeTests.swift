@@ -33,7 +33,7 @@ struct LandscapeTests {
 
     @Test func compositionsOf240PicturesDiffer() {
         // Coarse thumbnails with 4 × 4 cells and four levels per channel: pictures that differ only
-        // in grain or slightly in colour have equal thumbnails.
+        // in grain or slightly in color have equal thumbnails.
         let prints = (0..<240).map { thumbnail(Landscape(index: $0, longestSide: 24)) }
         #expect(Set(prints).count >= 225)
     }

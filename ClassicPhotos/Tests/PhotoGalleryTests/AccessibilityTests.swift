@@ -10,7 +10,7 @@ struct AccessibilityTests {
 
     @Test(arguments: [(360, "dark"), (1440, "light")], ["none", "active"])
     func noStateOfPageBreaksRules(
-        screen: (width: Int, scheme: String), forcedColours: String
+        screen: (width: Int, scheme: String), forcedColors: String
     ) async throws {
         let (width, scheme) = screen
         try await withGallery { gallery in
@@ -23,7 +23,7 @@ struct AccessibilityTests {
                     [
                         "features": [
                             ["name": "prefers-color-scheme", "value": scheme],
-                            ["name": "forced-colors", "value": forcedColours],
+                            ["name": "forced-colors", "value": forcedColors],
                             // Contrast is measured on what is drawn, also in the middle of a fade.
                             ["name": "prefers-reduced-motion", "value": "reduce"],
                         ]

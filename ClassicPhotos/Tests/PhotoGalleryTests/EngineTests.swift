@@ -33,20 +33,20 @@ struct EngineTests {
             let label = "\(Self.room).querySelector('canvas').getAttribute('aria-label')"
             try await browser.wait(
                 for: "/: [1-9][0-9]* operation/.test(\(label))", "the timeline has operations")
-            let colours = try await browser.evaluate(
+            let colors = try await browser.evaluate(
                 """
                 const canvas = \(Self.room).querySelector('canvas');
                 const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
                     .data;
-                let coloured = 0;
+                let colored = 0;
                 for (let index = 0; index < data.length; index += 4) {
                     if (Math.abs(data[index] - data[index + 2]) > 60 && data[index + 3] > 100) {
-                        coloured += 1;
+                        colored += 1;
                     }
                 }
-                return String(coloured > 50)
+                return String(colored > 50)
                 """)
-            #expect(colours == "true")
+            #expect(colors == "true")
         }
     }
 

@@ -187,13 +187,13 @@ struct GridTests {
         }
     }
 
-    @Test func pressedLooksPressedInForcedColours() async throws {
+    @Test func pressedLooksPressedInForcedColors() async throws {
         try await withPage { browser, _ in
             try await browser.command(
                 "Emulation.setEmulatedMedia",
                 ["features": [["name": "forced-colors", "value": "active"]]])
             try await browser.clickFirst("[data-count=filtered]")
-            // Without colours of its own, an element loses its background.
+            // Without colors of its own, an element loses its background.
             for element in ["#counts [aria-pressed=true]", "#view [aria-pressed=true]", "#view i"] {
                 let adjust = try await browser.evaluate(
                     """

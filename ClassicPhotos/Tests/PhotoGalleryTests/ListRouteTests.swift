@@ -38,7 +38,7 @@ struct ListRouteTests {
     }
 
     @Test(arguments: [
-        "sort=colour", "state=flying", "page=me", "query=" + String(repeating: "x", count: 201),
+        "sort=color", "state=flying", "page=me", "query=" + String(repeating: "x", count: 201),
     ])
     func invalidOrderIsRejected(query: String) async throws {
         try await withGallery { gallery in
@@ -61,13 +61,13 @@ struct ListRouteTests {
             }
             let filtered = try await rows(gallery, "state=filtered&page=\(Self.page)")
             #expect(filtered == [0, 100, 200])
-            // A new page knows the colours and the sizes of these photos at once.
+            // A new page knows the colors and the sizes of these photos at once.
             let other = String(repeating: "1c", count: 16)
             let events = try await gallery.events(page: other) { $0.hasPrefix("event: counts") }
             let facts = events.filter { $0.hasPrefix("event: row") }
             #expect(facts.count == 3)
             for event in facts {
-                #expect(event.contains(/"colour":"#[0-9a-f]{6}"/))
+                #expect(event.contains(/"color":"#[0-9a-f]{6}"/))
                 #expect(event.contains(/"width":\d+/) && event.contains(/"height":\d+/))
                 #expect(event.contains(#""state":"new""#))
             }

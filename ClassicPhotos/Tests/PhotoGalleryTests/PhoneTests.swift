@@ -35,7 +35,7 @@ struct PhoneTests {
                 const box = document.querySelector('.beside').getBoundingClientRect();
                 return String(box.left > 0 && box.left < innerWidth && box.width > 100)
                 """)
-            #expect(beside == "true", "the neighbour is visible")
+            #expect(beside == "true", "the neighbor is visible")
             try await browser.touch(along: [])
             try await browser.wait(
                 for: "location.hash.includes('photo=1.') && \(DetailView.isLarge)"

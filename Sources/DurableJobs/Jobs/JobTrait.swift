@@ -96,10 +96,10 @@ public struct JobTrait: Sendable {
     ///   - key: as for ``unique(by:)``.
     ///   - duration: the time after the end of the job.
     public static func unique(
-        by key: some Encodable & Sendable, within duration: Duration
+        by key: some Encodable & Sendable, for duration: Duration
     ) -> JobTrait {
         JobTrait {
-            $0.uniqueKey = try JobKey.digest(key, for: "unique(by:within:)")
+            $0.uniqueKey = try JobKey.digest(key, for: "unique(by:for:)")
             $0.uniqueAge = duration.limitedForStore
         }
     }

@@ -193,7 +193,7 @@ extension JobQueue {
     ///
     /// - Parameters:
     ///   - elements: any sequence, read once.
-    ///   - limit: how many jobs of the batch may be unfinished.
+    ///   - capacity: how many jobs of the batch may be unfinished.
     ///   - title: a name of a new batch for people.
     ///   - batch: a batch of this queue to add the jobs to; nil for a new one.
     ///   - traits: further settings of all jobs.
@@ -203,12 +203,12 @@ extension JobQueue {
     ///   because of a unique key are not part of it.
     @discardableResult
     nonisolated(nonsending) public func enqueue<S: Sequence, J: Job>(
-        each elements: S, within limit: Int = 50_000, named title: String = "",
+        each elements: S, capacity: Int = 50_000, named title: String = "",
         into batch: JobBatch? = nil,
         _ traits: JobTrait..., job: (S.Element) throws -> J,
         traits ownTraits: (J) throws -> [JobTrait] = { _ in [] }
     ) async throws -> JobBatch {
-        let writer = try await BatchWriter<J>(self, title, into: batch, limit: limit, traits)
+        let writer = try await BatchWriter<J>(self, title, into: batch, limit: capacity, traits)
         for element in elements {
             let new = try job(element)
             try await writer.add(new, ownTraits(new))
@@ -220,13 +220,13 @@ extension JobQueue {
     /// the method for other sequences does.
     @discardableResult
     nonisolated(nonsending) public func enqueue<S: AsyncSequence, J: Job>(
-        each elements: S, within limit: Int = 50_000, named title: String = "",
+        each elements: S, capacity: Int = 50_000, named title: String = "",
         into batch: JobBatch? = nil,
         _ traits: JobTrait...,
         job: nonisolated(nonsending) (S.Element) async throws -> J,
         traits ownTraits: (J) throws -> [JobTrait] = { _ in [] }
     ) async throws -> JobBatch {
-        let writer = try await BatchWriter<J>(self, title, into: batch, limit: limit, traits)
+        let writer = try await BatchWriter<J>(self, title, into: batch, limit: capacity, traits)
         for try await element in elements {
             let new = try await job(element)
             try await writer.add(new, ownTraits(new))

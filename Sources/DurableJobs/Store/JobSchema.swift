@@ -3,7 +3,7 @@
 ///
 /// Times are milliseconds since 1970, except leases on SQLite, which are milliseconds since the
 /// start of the machine. Flags are 0 or 1. `rank` is the negative priority, so that all columns of
-/// the ready order ascend; ageing lowers it below `base_rank`.
+/// the ready order ascend; aging lowers it below `base_rank`.
 package enum JobSchema {
     /// The version that this library makes. It can also use a newer one that says so.
     package static let version = 8

@@ -117,7 +117,7 @@ package enum Enqueueing {
         }
     }
 
-    /// Returns the last jobs that have ended within the times of `.unique(by:within:)`, by their
+    /// Returns the last jobs that have ended within the times of `.unique(by:for:)`, by their
     /// keys.
     private static func endedJobs(
         _ jobs: [NewJob], _ queue: String, _ session: any SQLSession

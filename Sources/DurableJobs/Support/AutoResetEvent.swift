@@ -5,7 +5,7 @@ import Operations
 /// Wakes one loop, which waits for an event or for a time. A signal before the wait counts.
 final class AutoResetEvent: Sendable {
     private struct State {
-        var isSignalled = false
+        var isSignaled = false
         /// Tells the timer of an earlier wait from that of the present one.
         var serial = 0
         var waiter: CheckedContinuation<Void, Never>?
@@ -17,7 +17,7 @@ final class AutoResetEvent: Sendable {
     func signal() {
         let waiter = state.withLock { state in
             guard let waiter = state.waiter.take() else {
-                state.isSignalled = true
+                state.isSignaled = true
                 return nil as CheckedContinuation<Void, Never>?
             }
             return waiter
@@ -29,7 +29,7 @@ final class AutoResetEvent: Sendable {
     /// cancellation has no effect.
     func wait(atMost duration: Duration?) async {
         if let duration, duration <= .zero {
-            state.withLock { $0.isSignalled = false }
+            state.withLock { $0.isSignaled = false }
             return
         }
         let serial = state.withLock { state in
@@ -41,8 +41,8 @@ final class AutoResetEvent: Sendable {
         }
         await withCheckedContinuation { continuation in
             let isDue = state.withLock { state in
-                if state.isSignalled || state.serial != serial {
-                    state.isSignalled = false
+                if state.isSignaled || state.serial != serial {
+                    state.isSignaled = false
                     return true
                 }
                 state.waiter = continuation

@@ -23,7 +23,7 @@ enum Faults {
     static let unguarded = has("unguarded")
     /// Whether a report asks whether the job is running, not whose attempt it is.
     static let running = has("running")
-    /// Whether a repeated commit does not recognise the first one.
+    /// Whether a repeated commit does not recognize the first one.
     static let noRepeat = has("no-repeat")
     /// Whether files get their final names before the commit.
     static let direct = has("direct")

@@ -29,7 +29,7 @@ extension JobWorker {
                 }
                 if due.hasUnresolved { try await store.resolveRest() }
                 if due.hasWide, try await store.releaseWide(in: jobs.name) { addsJobs = true }
-                if let span = options.ageing {
+                if let span = options.aging {
                     let count = try await store.raiseOld(in: jobs.name, span: span)
                     addsJobs = addsJobs || count > 0
                 }

@@ -35,7 +35,7 @@ public final class JobWorker: Sendable {
         public var gracePeriod = Duration.seconds(10)
         /// The time after which a ready job is raised to the next priority, so that no job starves;
         /// nil, which is the default, raises none.
-        public var ageing: Duration?
+        public var aging: Duration?
         /// For how long jobs that have ended stay among the others, where they can be listed and
         /// retried; a day unless set.
         public var history = Duration.seconds(86_400)

@@ -1,8 +1,8 @@
 import OperationsRuntime
 
-/// A limited resource for operations of any number of queues: memory, connections, licences.
+/// A limited resource for operations of any number of queues: memory, connections, licenses.
 ///
-/// Like a semaphore, a budget has a number of permits, one for each megabyte or licence, say.
+/// Like a semaphore, a budget has a number of permits, one for each megabyte or license, say.
 ///
 /// ```swift
 /// let memory = ConcurrencyBudget(512, name: "megabytes")

@@ -178,15 +178,15 @@ extension Operation {
     }
 
     /// Returns a reference to a dependent whose edge was in the list of an operation that is still
-    /// locked; nil if the dependent is being deinitialised.
+    /// locked; nil if the dependent is being deinitialized.
     ///
-    /// The dependent's memory is valid: its deinitialisation takes the lock that is held here,
+    /// The dependent's memory is valid: its deinitialization takes the lock that is held here,
     /// because its count of dependencies is not zero.
     static func reference(toDependent dependent: Unmanaged<Operation>) -> Operation? {
         if dependent._withUnsafeGuaranteedRef({ $0.status.isInQueue }) {
             return dependent.takeUnretainedValue()
         }
-        // An operation that is in no queue may have no other owner. If its deinitialisation has
+        // An operation that is in no queue may have no other owner. If its deinitialization has
         // begun, the strong reference that is taken here keeps nothing alive, and only the weak
         // reference tells. Until the weak reference has been read, the strong one must stay:
         // otherwise its release could run `deinit` with the lock held.
@@ -197,7 +197,7 @@ extension Operation {
     /// Lowers the count of unfinished dependencies by one. Returns whether the caller has to make
     /// the operation ready. The lock of the finished dependency is held.
     ///
-    /// The closure captures no reference: a build without optimisation would retain it, and its
+    /// The closure captures no reference: a build without optimization would retain it, and its
     /// release could be the last one, whose `deinit` waits for the lock that is held.
     @inline(__always)
     private static func dependencyGone(
@@ -248,7 +248,7 @@ extension Operation {
         dependent._withUnsafeGuaranteedRef { list.recorders.append($0.recorder) }
     }
 
-    /// Removes this operation, which has finished early or is being deinitialised, from the lists
+    /// Removes this operation, which has finished early or is being deinitialized, from the lists
     /// of its unfinished dependencies.
     func detachFromDependencies() {
         var pending: [(edge: Edges.EdgePointer, dependency: Operation)] = []
@@ -350,14 +350,14 @@ final class DeferredNotifications {
     }
 }
 
-/// A weak reference that the optimiser cannot see through.
+/// A weak reference that the optimizer cannot see through.
 private final class WeakReference {
     private weak var object: Operation?
 
     @inline(never)
     init(_ object: Operation) { self.object = object }
 
-    /// The object; nil if its deinitialisation has begun.
+    /// The object; nil if its deinitialization has begun.
     var target: Operation? {
         @inline(never) get { object }
     }

@@ -30,7 +30,7 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
         /// The time is counted from the moment when a worker claimed the operation. Small blocks
         /// are claimed several at a time; then the time includes the blocks that ran before this
         /// one, which is less than a millisecond as a rule. The time is known if a queue started
-        /// the operation, and the operation is a block operation, an ``AsyncOperation``, or one
+        /// the operation, and the operation is a block operation, a ``TypedOperation``, or one
         /// that has a name or a completion block.
         case executing(atMost: Duration?, queue: String?)
         /// The operation is a run of a graph of blocks (``BlockGraph``), of whose nodes some have

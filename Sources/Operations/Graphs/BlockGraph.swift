@@ -95,7 +95,7 @@ public struct BlockGraph: Sendable, CustomStringConvertible {
         _ dependency: Node<First>, before dependent: Node<Second>,
         on condition: DependencyCondition = .success
     ) {
-        // Without generic code, which the compiler would not specialise in another module.
+        // Without generic code, which the compiler would not specialize in another module.
         connect(dependency.id, before: dependent.id, on: condition)
     }
 

@@ -26,7 +26,7 @@ struct GraphCheck {
         if let cycle = firstCycle() { throw .cycle(cycle.map(\.label)) }
     }
 
-    private mutating func add(_ part: OperationGraphPart) throws(OperationGraphError) {
+    private mutating func add(_ part: OperationGraph.Part) throws(OperationGraphError) {
         addEdges(of: part)
         // The members still to be added, the next one last, each with the group that contains it.
         var rest: [(operation: Operation, group: GroupOperation?)] =
@@ -46,7 +46,7 @@ struct GraphCheck {
         }
     }
 
-    private mutating func addEdges(of part: OperationGraphPart) {
+    private mutating func addEdges(of part: OperationGraph.Part) {
         for edge in part.edges {
             edges[ObjectIdentifier(edge.dependent), default: []].append(edge.dependency)
         }

@@ -64,7 +64,7 @@ public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
     /// Makes an operation of the items that a block lists, as ``OperationGraph`` does.
     public convenience init(
         _ name: String? = nil, width: Int = OperationQueue.defaultMaxConcurrentOperationCount,
-        @OperationGraphBuilder _ content: () throws -> [OperationGraphPart]
+        @OperationGraphBuilder _ content: () throws -> [OperationGraph.Part]
     ) rethrows {
         self.init(try OperationGraph(name, content), width: width)
     }

@@ -22,21 +22,21 @@
 public struct OperationGraph: Sendable, CustomStringConvertible {
     /// A name for messages and logs.
     public var name: String?
-    private(set) var part: OperationGraphPart
+    private(set) var part: OperationGraph.Part
 
     /// Makes a graph of the items that a block lists.
     public init(
         _ name: String? = nil,
-        @OperationGraphBuilder _ content: () throws -> [OperationGraphPart]
+        @OperationGraphBuilder _ content: () throws -> [OperationGraph.Part]
     ) rethrows {
         self.name = name
-        part = OperationGraphPart(concurrent: try content())
+        part = OperationGraph.Part(concurrent: try content())
     }
 
     /// Makes a graph of operations, in no order except for the dependencies that they have.
     public init(_ name: String? = nil, _ operations: [Operation] = []) {
         self.name = name
-        part = OperationGraphPart(concurrent: operations.map { OperationGraphPart($0) })
+        part = OperationGraph.Part(concurrent: operations.map { OperationGraph.Part($0) })
     }
 
     /// The members, in the order in which they were given.
@@ -47,7 +47,7 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
 
     /// Adds members.
     public mutating func add(_ operations: [Operation]) {
-        part = OperationGraphPart(concurrent: [part] + operations.map { OperationGraphPart($0) })
+        part = OperationGraph.Part(concurrent: [part] + operations.map { OperationGraph.Part($0) })
     }
 
     /// Makes one operation run before another one, and adds each of the two that is not a member
@@ -63,7 +63,7 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
             add(operation)
         }
         part.edges.append(
-            OperationGraphPart.Edge(
+            OperationGraph.Part.Edge(
                 dependency: dependency, dependent: dependent, condition: condition))
     }
 
@@ -88,70 +88,72 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
 /// of operations that the earlier item ends with, times the number of operations that the later
 /// item begins with.
 public struct InOrder: Sendable {
-    let part: OperationGraphPart
+    let part: OperationGraph.Part
 
     /// Makes a block.
     public init(
         on condition: DependencyCondition = .success,
-        @OperationGraphBuilder _ items: () throws -> [OperationGraphPart]
+        @OperationGraphBuilder _ items: () throws -> [OperationGraph.Part]
     ) rethrows {
-        part = OperationGraphPart(inOrder: try items(), on: condition)
+        part = OperationGraph.Part(inOrder: try items(), on: condition)
     }
 }
 
 /// A block whose items run at the same time; as a whole it is one item of an ``InOrder`` block.
 public struct Concurrently: Sendable {
-    let part: OperationGraphPart
+    let part: OperationGraph.Part
 
     /// Makes a block.
-    public init(@OperationGraphBuilder _ items: () throws -> [OperationGraphPart]) rethrows {
-        part = OperationGraphPart(concurrent: try items())
+    public init(@OperationGraphBuilder _ items: () throws -> [OperationGraph.Part]) rethrows {
+        part = OperationGraph.Part(concurrent: try items())
     }
 }
 
-/// A part of a graph: operations, the edges between them, and the operations that it begins and
-/// ends with.
-public struct OperationGraphPart: Sendable {
-    struct Edge: Sendable {
-        let dependency: Operation
-        let dependent: Operation
-        let condition: DependencyCondition
-    }
-
-    private(set) var operations: [Operation] = []
-    var edges: [Edge] = []
-    /// The operations that the part begins with (`firsts`) and ends with (`lasts`): no other
-    /// operation of the part comes before the former, or after the latter.
-    private var firsts: [Operation] = []
-    private var lasts: [Operation] = []
-
-    init(_ operation: Operation) {
-        operations = [operation]
-        firsts = operations
-        lasts = operations
-    }
-
-    init(concurrent parts: [OperationGraphPart]) {
-        for part in parts {
-            operations += part.operations
-            edges += part.edges
-            firsts += part.firsts
-            lasts += part.lasts
+extension OperationGraph {
+    /// A part of a graph: operations, the edges between them, and the operations that it begins and
+    /// ends with.
+    public struct Part: Sendable {
+        struct Edge: Sendable {
+            let dependency: Operation
+            let dependent: Operation
+            let condition: DependencyCondition
         }
-    }
 
-    init(inOrder parts: [OperationGraphPart], on condition: DependencyCondition) {
-        for part in parts where !part.operations.isEmpty {
-            operations += part.operations
-            edges += part.edges
-            for dependent in part.firsts {
-                for dependency in lasts {
-                    edges.append(
-                        Edge(dependency: dependency, dependent: dependent, condition: condition))
-                }
+        private(set) var operations: [Operation] = []
+        var edges: [Edge] = []
+        /// The operations that the part begins with (`firsts`) and ends with (`lasts`): no other
+        /// operation of the part comes before the former, or after the latter.
+        private var firsts: [Operation] = []
+        private var lasts: [Operation] = []
+
+        init(_ operation: Operation) {
+            operations = [operation]
+            firsts = operations
+            lasts = operations
+        }
+
+        init(concurrent parts: [Part]) {
+            for part in parts {
+                operations += part.operations
+                edges += part.edges
+                firsts += part.firsts
+                lasts += part.lasts
             }
-            if firsts.isEmpty { firsts = part.firsts }
-            lasts = part.lasts
+        }
+
+        init(inOrder parts: [Part], on condition: DependencyCondition) {
+            for part in parts where !part.operations.isEmpty {
+                operations += part.operations
+                edges += part.edges
+                for dependent in part.firsts {
+                    for dependency in lasts {
+                        edges.append(
+                            Edge(dependency: dependency, dependent: dependent, condition: condition))
+                    }
+                }
+                if firsts.isEmpty { firsts = part.firsts }
+                lasts = part.lasts
+            }
         }
     }
 }
@@ -160,55 +162,55 @@ public struct OperationGraphPart: Sendable {
 @resultBuilder
 public enum OperationGraphBuilder {
     /// An operation.
-    public static func buildExpression(_ operation: Operation) -> [OperationGraphPart] {
-        [OperationGraphPart(operation)]
+    public static func buildExpression(_ operation: Operation) -> [OperationGraph.Part] {
+        [OperationGraph.Part(operation)]
     }
 
     /// Several operations, which run at the same time.
-    public static func buildExpression(_ operations: [Operation]) -> [OperationGraphPart] {
-        [OperationGraphPart(concurrent: operations.map { OperationGraphPart($0) })]
+    public static func buildExpression(_ operations: [Operation]) -> [OperationGraph.Part] {
+        [OperationGraph.Part(concurrent: operations.map { OperationGraph.Part($0) })]
     }
 
     /// A block in order.
-    public static func buildExpression(_ block: InOrder) -> [OperationGraphPart] { [block.part] }
+    public static func buildExpression(_ block: InOrder) -> [OperationGraph.Part] { [block.part] }
 
     /// A block without order.
-    public static func buildExpression(_ block: Concurrently) -> [OperationGraphPart] {
+    public static func buildExpression(_ block: Concurrently) -> [OperationGraph.Part] {
         [block.part]
     }
 
     /// Another graph.
-    public static func buildExpression(_ graph: OperationGraph) -> [OperationGraphPart] {
+    public static func buildExpression(_ graph: OperationGraph) -> [OperationGraph.Part] {
         [graph.part]
     }
 
     /// Several items.
-    public static func buildBlock(_ items: [OperationGraphPart]...) -> [OperationGraphPart] {
+    public static func buildBlock(_ items: [OperationGraph.Part]...) -> [OperationGraph.Part] {
         items.flatMap { $0 }
     }
 
     /// The items of a `for` loop.
-    public static func buildArray(_ items: [[OperationGraphPart]]) -> [OperationGraphPart] {
+    public static func buildArray(_ items: [[OperationGraph.Part]]) -> [OperationGraph.Part] {
         items.flatMap { $0 }
     }
 
     /// The items of an `if` without `else`.
-    public static func buildOptional(_ items: [OperationGraphPart]?) -> [OperationGraphPart] {
+    public static func buildOptional(_ items: [OperationGraph.Part]?) -> [OperationGraph.Part] {
         items ?? []
     }
 
     /// The items of the first branch of an `if` or `switch`.
-    public static func buildEither(first items: [OperationGraphPart]) -> [OperationGraphPart] {
+    public static func buildEither(first items: [OperationGraph.Part]) -> [OperationGraph.Part] {
         items
     }
 
     /// The items of the other branch of an `if` or `switch`.
-    public static func buildEither(second items: [OperationGraphPart]) -> [OperationGraphPart] {
+    public static func buildEither(second items: [OperationGraph.Part]) -> [OperationGraph.Part] {
         items
     }
 
     /// The items of an `if #available`.
     public static func buildLimitedAvailability(
-        _ items: [OperationGraphPart]
-    ) -> [OperationGraphPart] { items }
+        _ items: [OperationGraph.Part]
+    ) -> [OperationGraph.Part] { items }
 }

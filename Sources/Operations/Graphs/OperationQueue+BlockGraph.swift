@@ -54,7 +54,7 @@ extension OperationQueue {
 
 extension OperationGraphBuilder {
     /// A graph of blocks, which runs as one operation.
-    public static func buildExpression(_ graph: BlockGraph) -> [OperationGraphPart] {
-        [OperationGraphPart(BlockGraphRun(unchecked: graph))]
+    public static func buildExpression(_ graph: BlockGraph) -> [OperationGraph.Part] {
+        [OperationGraph.Part(BlockGraphRun(unchecked: graph))]
     }
 }

@@ -42,7 +42,7 @@ package struct LifecycleState: Sendable, Equatable {
     private static var onHoldShift: UInt64 { 38 }
     private static var countShift: UInt64 { 39 }
 
-    // These are computed properties because a build without optimisation takes a runtime lock each
+    // These are computed properties because a build without optimization takes a runtime lock each
     // time a constant is read.
 
     struct Flags: OptionSet {

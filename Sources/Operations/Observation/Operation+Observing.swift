@@ -50,8 +50,8 @@ extension KeyValueObserving where Self: Operation {
 
     /// Does the same for key paths that begin at a subclass, such as `\Download.isFinished`.
     ///
-    /// In a `final` class that overrides the property, such a key path cannot be recognised. Write
-    /// `\.isFinished` instead, which is always recognised.
+    /// In a `final` class that overrides the property, such a key path cannot be recognized. Write
+    /// `\.isFinished` instead, which is always recognized.
     @_disfavoredOverload
     public func observe<Value: Sendable>(
         _ keyPath: KeyPath<Self, Value>, options: KeyValueObservingOptions = [],

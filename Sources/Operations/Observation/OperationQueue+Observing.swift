@@ -32,8 +32,8 @@ extension KeyValueObserving where Self: OperationQueue {
 
     /// Does the same for key paths that begin at a subclass, such as `\DownloadQueue.isSuspended`.
     ///
-    /// In a `final` class that overrides the property, such a key path cannot be recognised. Write
-    /// `\.isSuspended` instead, which is always recognised.
+    /// In a `final` class that overrides the property, such a key path cannot be recognized. Write
+    /// `\.isSuspended` instead, which is always recognized.
     @_disfavoredOverload
     public func observe<Value: Sendable>(
         _ keyPath: KeyPath<Self, Value>, options: KeyValueObservingOptions = [],

@@ -18,19 +18,16 @@ public enum OperationState: Sendable, Hashable {
     }
 }
 
-/// The states of an operation, one after the other, for `for await`.
-///
-/// The first element is the state at the moment when the loop begins. Each state that follows comes
-/// next, and the loop ends after `finished`. The loop ends early when its task is cancelled. No
-/// state is left out: states that the loop has not reached yet are kept, and an operation has few
-/// of them. Several loops do not disturb each other. A loop keeps the operation; all that the loop
-/// needs is released when it ends.
-public typealias OperationStates = ObservedSequence<OperationState>
-
 extension KeyValueObserving where Self: Operation {
-    /// The states that the operation is in from now on; see ``OperationStates``.
-    public var states: OperationStates {
-        OperationStates {
+    /// The states that the operation is in from now on, one after the other, for `for await`.
+    ///
+    /// The first element is the state at the moment when the loop begins. Each state that follows
+    /// comes next, and the loop ends after `finished`. The loop ends early when its task is
+    /// cancelled. No state is left out: states that the loop has not reached yet are kept, and an
+    /// operation has few of them. Several loops do not disturb each other. A loop keeps the
+    /// operation; all that the loop needs is released when it ends.
+    public var states: ObservedSequence<OperationState> {
+        ObservedSequence<OperationState> {
             var next = Optional(
                 self.values(of: OperationProperties.state, buffering: .unbounded))
             var last: OperationState?

@@ -1,8 +1,5 @@
 import OperationsRuntime
 
-/// The values of ``Progress/fractionCompleted`` over time.
-public typealias ProgressFractions = ObservedSequence<Double>
-
 extension Progress {
     /// The fractions completed, from the present one on, as they change.
     ///
@@ -10,8 +7,8 @@ extension Progress {
     /// sequence ends when the progress is found finished or cancelled, after the value it has then,
     /// and when the reading task is cancelled. Each loop over the sequence reads for itself. The
     /// sequence keeps the progress.
-    public var fractions: ProgressFractions {
-        ProgressFractions {
+    public var fractions: ObservedSequence<Double> {
+        ObservedSequence<Double> {
             var last: Double?
             var hasEnded = false
             return {

@@ -39,7 +39,7 @@ extension Operation {
     /// matters.
     ///
     /// For the effect on threads see ``QualityOfService``. An operation that is promoted while it
-    /// runs keeps the niceness of its thread. An ``AsyncOperation`` passes the effective quality on
+    /// runs keeps the niceness of its thread. An async body passes the effective quality on
     /// as the priority of its task.
     public final var effectiveQualityOfService: QualityOfService {
         QualityOfService(rank: effectiveQualityRank)

@@ -201,12 +201,12 @@ final class Claim: @unchecked Sendable {
             count += 1
         }
 
-        /// Appends neighbours, of which the first one is at `place`.
+        /// Appends neighbors, of which the first one is at `place`.
         @inline(__always)
         mutating func append(
-            _ neighbours: UnsafeMutablePointer<Entry>, at place: Int, count added: Int
+            _ neighbors: UnsafeMutablePointer<Entry>, at place: Int, count added: Int
         ) {
-            (entries + count).update(from: neighbours, count: added)
+            (entries + count).update(from: neighbors, count: added)
             for index in 0..<added { places[count &+ index] = place &+ index }
             count += added
         }
@@ -280,7 +280,7 @@ final class Claim: @unchecked Sendable {
     }
 
     /// Calls `body` with the places of the entries that the owner has taken and that have not left:
-    /// with the first place of neighbours, and their number.
+    /// with the first place of neighbors, and their number.
     @inline(__always)
     func forEachTakenPlace(_ body: (Int, Int) -> Void) {
         var (first, count) = (0, 0)

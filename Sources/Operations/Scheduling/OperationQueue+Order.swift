@@ -14,7 +14,7 @@ extension OperationQueue {
         get { snapshot { $0.order.setting } }
         set {
             guard !isMain else { return }
-            eventOffering { $0.arrange(order: newValue, ageingSpan: $0.order.ageingSpan) }
+            eventOffering { $0.arrange(order: newValue, agingSpan: $0.order.agingSpan) }
         }
     }
 
@@ -27,9 +27,9 @@ extension OperationQueue {
     /// ``Operation/queuePriority`` does not change.
     ///
     /// The span counts from the moment when the operation became ready, also while the queue is
-    /// suspended or a barrier holds the operation back. If ageing was set later than that, the span
-    /// counts from then. A change of the operation's priority starts the span anew. Ageing has no
-    /// effect in the order ``OperationQueueOrder/fifo``. The ageing of ``main`` is fixed.
+    /// suspended or a barrier holds the operation back. If aging was set later than that, the span
+    /// counts from then. A change of the operation's priority starts the span anew. Aging has no
+    /// effect in the order ``OperationQueueOrder/fifo``. The aging of ``main`` is fixed.
     ///
     /// All ready operations of the queue take their steps at the same times, the multiples of the
     /// span on the queue's clock. So the first step of an operation comes before a whole span is
@@ -38,15 +38,15 @@ extension OperationQueue {
     /// - Precondition: the span is more than zero, or nil.
     /// - Complexity: setting the span takes O(n log n). While it is set, adding an operation and
     ///   starting one take O(log n).
-    public final var ageing: Duration? {
-        get { snapshot { $0.order.ageingSpan }.map { .nanoseconds($0) } }
+    public final var aging: Duration? {
+        get { snapshot { $0.order.agingSpan }.map { .nanoseconds($0) } }
         set {
             if let newValue, newValue <= .zero {
-                misuse("the ageing of \(label) is \(newValue): set a longer time, or nil for none")
+                misuse("the aging of \(label) is \(newValue): set a longer time, or nil for none")
             }
             guard !isMain else { return }
             let span = newValue.map { max(Int64(clamping: $0.wholeNanoseconds), 1) }
-            eventOffering { $0.arrange(order: $0.order.setting, ageingSpan: span) }
+            eventOffering { $0.arrange(order: $0.order.setting, agingSpan: span) }
         }
     }
 

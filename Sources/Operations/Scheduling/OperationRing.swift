@@ -90,7 +90,7 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
         advanceHead()
     }
 
-    /// Removes neighbours that are in no lane. After one or several such calls, ``advanceHead()``
+    /// Removes neighbors that are in no lane. After one or several such calls, ``advanceHead()``
     /// must be called.
     @inline(__always)
     mutating func vacate(_ first: Int, count removed: Int) {
@@ -137,7 +137,7 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
         markedTail = tail
     }
 
-    /// Calls `body` for each word that has bits of the slots of neighbouring places.
+    /// Calls `body` for each word that has bits of the slots of neighboring places.
     @inline(__always)
     private func forEachWord(of places: Range<Int>, _ body: (Int, UInt64) -> Void) {
         var place = places.lowerBound
@@ -216,7 +216,7 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
     }
 
     /// Removes the oldest entries, up to `limit`, from a lane. Passes them to `body`, in rows of
-    /// neighbours: the address of the first one, its place, and the number of entries.
+    /// neighbors: the address of the first one, its place, and the number of entries.
     @inline(__always)
     mutating func takeReady(
         _ lane: Int, limit: Int, _ body: (UnsafeMutablePointer<Element>, Int, Int) -> Void

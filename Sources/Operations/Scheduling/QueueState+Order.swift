@@ -46,7 +46,7 @@ extension QueueState {
     mutating func insertReadyOutOfOrder(
         _ place: Int, state: LifecycleState, readySince time: Int64?
     ) {
-        if order.isAgeing {
+        if order.isAging {
             rescheduled.setReady(place, lane: state.lane, since: time ?? now(), in: order)
         } else if state.has(.rescheduled) {
             rescheduled.setReady(place, lane: state.lane, in: order)
@@ -80,7 +80,7 @@ extension QueueState {
     mutating func bestInOrder() -> (place: Int, lane: Int)? {
         switch order {
         case .priority: bestByPriority()
-        case .ageing, .lifo(_?): rescheduled.first(upTo: limit)
+        case .aging, .lifo(_?): rescheduled.first(upTo: limit)
         case .lifo(nil): bestOfLast()
         case .fifo(let cursor, _): bestStrictly(from: cursor)
         }
@@ -146,11 +146,11 @@ extension QueueState {
 
     // MARK: Changes
 
-    /// Changes the order and the ageing span.
+    /// Changes the order and the aging span.
     ///
     /// - Complexity: O(n log n).
-    mutating func arrange(order setting: OperationQueueOrder, ageingSpan span: Int64?) {
-        guard setting != order.setting || span != order.ageingSpan else { return }
+    mutating func arrange(order setting: OperationQueueOrder, agingSpan span: Int64?) {
+        guard setting != order.setting || span != order.agingSpan else { return }
         materializeAll()
         var ready: [(place: Int, since: Int64?)] = []
         for place in ring.head..<ring.tail {
@@ -159,10 +159,10 @@ extension QueueState {
             }
             let since = rescheduled.readySince(place)
             if removeReady(place, state: state) { ready.append((place, since)) }
-            // Without ageing, the operation goes by its place.
+            // Without aging, the operation goes by its place.
             if !state.has(.rescheduled) { rescheduled.forget(place) }
         }
-        order = ReadyOrder(setting, ageingSpan: span, cursor: ring.head)
+        order = ReadyOrder(setting, agingSpan: span, cursor: ring.head)
         for (place, since) in ready {
             ring[place]?.operation?._withUnsafeGuaranteedRef {
                 insertReady($0, place: place, readySince: since)

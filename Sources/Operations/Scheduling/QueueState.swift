@@ -33,7 +33,7 @@ struct QueueState: ~Copyable {
     var running = 0
     /// The number of operations that are not on the fast path. Each of them is claimed by itself.
     var unbatchableCount = 0
-    /// The order of ready operations; changed by ``arrange(order:ageingSpan:)``.
+    /// The order of ready operations; changed by ``arrange(order:agingSpan:)``.
     var order = ReadyOrder.priority { didSet { decideAboutBlocks() } }
     /// Whether a block that is added now may stay without an operation.
     var takesBlocks = true
@@ -279,7 +279,7 @@ struct QueueState: ~Copyable {
     }
 
     /// - Parameter readySince: the time since which the operation has been ready without a break;
-    ///   nil for an operation that has become ready now. Only ageing uses the time.
+    ///   nil for an operation that has become ready now. Only aging uses the time.
     @inline(__always)
     mutating func insertReady(_ operation: Operation, place: Int, readySince: Int64? = nil) {
         if order.isStrict { order.moveBack(to: place) }

@@ -7,19 +7,19 @@ enum ReadyOrder {
     /// first place.
     case priority
     /// As ``priority``, but a ready operation counts one priority higher after each span.
-    case ageing(span: Int64)
-    /// As ``priority``, or as ``ageing(span:)`` if there is a span, but the last place goes first.
-    case lifo(ageingSpan: Int64?)
+    case aging(span: Int64)
+    /// As ``priority``, or as ``aging(span:)`` if there is a span, but the last place goes first.
+    case lifo(agingSpan: Int64?)
     /// The first place goes first, whether its operation is ready or not. No operation before the
     /// cursor holds back others. The span is kept for the next order and has no effect in this one.
-    case fifo(cursor: Int, ageingSpan: Int64?)
+    case fifo(cursor: Int, agingSpan: Int64?)
 
     /// - Parameter cursor: the place at which a strict order begins.
-    init(_ order: OperationQueueOrder, ageingSpan span: Int64?, cursor: Int) {
+    init(_ order: OperationQueueOrder, agingSpan span: Int64?, cursor: Int) {
         switch order {
-        case .priority: self = span.map { .ageing(span: $0) } ?? .priority
-        case .fifo: self = .fifo(cursor: cursor, ageingSpan: span)
-        case .lifo: self = .lifo(ageingSpan: span)
+        case .priority: self = span.map { .aging(span: $0) } ?? .priority
+        case .fifo: self = .fifo(cursor: cursor, agingSpan: span)
+        case .lifo: self = .lifo(agingSpan: span)
         }
     }
 
@@ -28,17 +28,17 @@ enum ReadyOrder {
     /// The queue's order as users set it.
     var setting: OperationQueueOrder {
         switch self {
-        case .priority, .ageing: .priority
+        case .priority, .aging: .priority
         case .lifo: .lifo
         case .fifo: .fifo
         }
     }
 
     /// The queue's span as users set it, whether it has an effect or not.
-    var ageingSpan: Int64? {
+    var agingSpan: Int64? {
         switch self {
         case .priority: nil
-        case .ageing(let span): span
+        case .aging(let span): span
         case .lifo(let span), .fifo(_, let span): span
         }
     }
@@ -50,7 +50,7 @@ enum ReadyOrder {
     var isDefault: Bool {
         // In this form the compiler compares little more than the byte that tells the cases apart.
         switch self {
-        case .ageing, .lifo, .fifo: false
+        case .aging, .lifo, .fifo: false
         case .priority: true
         }
     }
@@ -61,9 +61,9 @@ enum ReadyOrder {
 
     /// Whether a ready operation counts for more as time goes by. All ready operations are then
     /// among the ``RescheduledOperations``.
-    var isAgeing: Bool { effectiveSpan != nil }
+    var isAging: Bool { effectiveSpan != nil }
 
-    private var effectiveSpan: Int64? { isStrict ? nil : ageingSpan }
+    private var effectiveSpan: Int64? { isStrict ? nil : agingSpan }
 
     /// Returns the key that orders a ready operation.
     ///
@@ -78,7 +78,7 @@ enum ReadyOrder {
     /// - Parameters:
     ///   - turn: the operation's key by deadline and place.
     ///   - time: the time since which the operation has been ready, not negative; nil in an order
-    ///     without ageing.
+    ///     without aging.
     func sortKey(_ turn: SortKey, place: Int, lane: Int, readySince time: Int64?) -> SortKey {
         var key = turn
         if case .lifo = self { key.number = -place }
@@ -94,7 +94,7 @@ enum ReadyOrder {
     /// Moves the cursor to `place`; the operations before it are past.
     mutating func advance(to place: Int) {
         guard case .fifo(_, let span) = self else { return }
-        self = .fifo(cursor: place, ageingSpan: span)
+        self = .fifo(cursor: place, agingSpan: span)
     }
 
     /// Moves the cursor back to `place` if it is further on. The operation there is no longer past.

@@ -82,7 +82,7 @@ struct RescheduledOperations {
     /// Puts an operation among the ready ones.
     ///
     /// - Parameters:
-    ///   - time: the time since which the operation has been ready; nil in an order without ageing.
+    ///   - time: the time since which the operation has been ready; nil in an order without aging.
     ///   - order: the order of the queue, in which all ready operations here were put.
     /// - Complexity: O(log n).
     mutating func setReady(

@@ -23,7 +23,7 @@ struct SortKey: Comparable {
         return (a.number, a.ticket) < (b.number, b.ticket)
     }
 
-    /// Whether this key, in an order without ageing, goes before an operation without a deadline
+    /// Whether this key, in an order without aging, goes before an operation without a deadline
     /// that has that number and was never rescheduled.
     func isBefore(_ number: Int) -> Bool {
         deadline != Self.noDeadline || self.number <= number

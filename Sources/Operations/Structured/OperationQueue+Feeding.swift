@@ -2,7 +2,7 @@ extension OperationQueue {
     /// Adds an operation for each element of a sequence, up to a given number at a time.
     ///
     /// ```swift
-    /// try await queue.add(each: lines, within: 100) { line in try await index(line) }
+    /// try await queue.add(each: lines, capacity: 100) { line in try await index(line) }
     /// ```
     ///
     /// Returns when all operations have ended. The sequence is iterated on the calling task, and
@@ -19,7 +19,7 @@ extension OperationQueue {
     ///   - traits: the name of each operation, as a string literal or ``OperationTrait/name(_:)``,
     ///     and further settings.
     ///   - elements: the elements to work through.
-    ///   - count: how many of the operations may be in the queue at the same time, waiting or
+    ///   - capacity: how many of the operations may be in the queue at the same time, waiting or
     ///     running.
     ///   - isolation: where the sequence is iterated: on the caller's actor.
     ///   - body: the work for each element, which runs on worker threads.
@@ -27,11 +27,11 @@ extension OperationQueue {
     ///   width.
     public final func add<Elements: Sequence>(
         _ traits: OperationTrait..., each elements: Elements,
-        within count: Int, isolation: isolated (any Actor)? = #isolation,
+        capacity: Int, isolation: isolated (any Actor)? = #isolation,
         body: @escaping @Sendable (Elements.Element) async throws -> Void
     ) async throws where Elements.Element: Sendable {
         try await feed(
-            SyncSequenceAdapter(elements), within: count, traits, isolation: isolation,
+            SyncSequenceAdapter(elements), capacity: capacity, traits, isolation: isolation,
             body: body)
     }
 
@@ -42,23 +42,23 @@ extension OperationQueue {
     /// has produced its next element: the error does not interrupt a wait for that element.
     public final func add<Elements: AsyncSequence>(
         _ traits: OperationTrait..., each elements: Elements,
-        within count: Int, isolation: isolated (any Actor)? = #isolation,
+        capacity: Int, isolation: isolated (any Actor)? = #isolation,
         body: @escaping @Sendable (Elements.Element) async throws -> Void
     ) async throws where Elements.Element: Sendable {
-        try await feed(elements, within: count, traits, isolation: isolation, body: body)
+        try await feed(elements, capacity: capacity, traits, isolation: isolation, body: body)
     }
 
     private func feed<Elements: AsyncSequence>(
-        _ elements: Elements, within count: Int, _ traits: [OperationTrait],
+        _ elements: Elements, capacity: Int, _ traits: [OperationTrait],
         isolation: isolated (any Actor)?,
         body: @escaping @Sendable (Elements.Element) async throws -> Void
     ) async throws where Elements.Element: Sendable {
-        if count < 1 {
+        if capacity < 1 {
             misuse(
-                "\(label) cannot be fed within \(count) operations: nothing would ever be added; "
+                "\(label) cannot be fed with a capacity of \(capacity): nothing would ever be added; "
                     + "use 1 or more")
         }
-        let window = FeedWindow(of: self, limit: count)
+        let window = FeedWindow(of: self, limit: capacity)
         try await window.feed(elements, isolation: isolation) { element in
             (made(traits) { try await body(element) }, nil)
         }

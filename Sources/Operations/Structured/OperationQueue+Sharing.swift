@@ -56,7 +56,7 @@ extension OperationQueue {
         }
     }
 
-    private func share<Output: Sendable>(
+    fileprivate func share<Output: Sendable>(
         _ key: OperationKey, _ traits: [OperationTrait], _ priority: Operation.QueuePriority,
         _ make: (KeyedWork) -> TypedOperation<Output>
     ) async throws -> Output {
@@ -102,6 +102,22 @@ extension OperationQueue {
 
     /// The work that tasks share by keys; made when first needed.
     final var keyedWork: KeyedWorkTable { attachment { KeyedWorkTable() } }
+}
+
+extension _OperationQueueMembers {
+    /// Returns the result of work on the main actor that several tasks need at the same time, and
+    /// that is done only once for all of them.
+    ///
+    /// The operation keeps its slot of the queue's width until the function has returned.
+    public func sharedValue<Output: Sendable>(
+        _ traits: OperationTrait..., by key: some Hashable & Sendable,
+        priority: Operation.QueuePriority = .normal,
+        body: @escaping @MainActor @Sendable () throws -> Output
+    ) async throws -> Output {
+        try await share(OperationKey(key), traits, priority) { _ in
+            TypedOperation(onMainActor: body)
+        }
+    }
 }
 
 extension Operation {

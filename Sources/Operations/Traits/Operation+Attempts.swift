@@ -204,7 +204,7 @@ extension AttemptController: OperationCompanion {
     }
 }
 
-extension OperationReporting {
+extension _OperationMembers {
     /// The number of the current or last attempt of the work, from 1.
     ///
     /// It rises with each attempt that ``OperationTrait/retry(_:backoff:if:)`` allows, and starts

@@ -35,6 +35,30 @@ extension OperationQueue {
         take(TypedOperation(body: body), traits)
     }
 
+    /// Adds a function as an operation with a result, under a name that is not a literal.
+    ///
+    /// ```swift
+    /// for file in files { queue.add(file.name) { try index(file) } }
+    /// ```
+    @discardableResult
+    @_disfavoredOverload
+    public final func add<Output: Sendable>(
+        _ name: String, _ traits: OperationTrait...,
+        body: @escaping @Sendable () throws -> Output
+    ) -> TypedOperation<Output> {
+        take(made(body), [.name(name)] + traits)
+    }
+
+    /// Adds an async function as an operation with a result, under a name that is not a literal.
+    @discardableResult
+    @_disfavoredOverload
+    public final func add<Output: Sendable>(
+        _ name: String, _ traits: OperationTrait...,
+        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
+    ) -> TypedOperation<Output> {
+        take(TypedOperation(body: body), [.name(name)] + traits)
+    }
+
     /// Adds a function that runs after other operations, with their results, in their order.
     ///
     /// ```swift

@@ -23,9 +23,7 @@ extension OperationQueue {
         _ traits: OperationTrait..., after first: Operation, _ rest: Operation...,
         body: @escaping @Sendable () throws -> Output
     ) -> TypedOperation<Output> {
-        let operation = made(body)
-        operation.depend(on: [first] + rest)
-        return take(operation, traits)
+        add(traits, after: [first] + rest, made(body))
     }
 
     /// Adds an async function that runs after other operations have succeeded, whatever their
@@ -35,8 +33,46 @@ extension OperationQueue {
         _ traits: OperationTrait..., after first: Operation, _ rest: Operation...,
         body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
     ) -> TypedOperation<Output> {
-        let operation = TypedOperation(body: body)
-        operation.depend(on: [first] + rest)
+        add(traits, after: [first] + rest, TypedOperation(body: body))
+    }
+
+    /// Adds a function that runs after a list of operations have succeeded, whatever their results
+    /// are.
+    ///
+    /// ```swift
+    /// queue.add("report", after: uploads) { try writeReport() }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
+    ///     further settings.
+    ///   - operations: the operations to wait for, of any classes, in any queues or in none. The
+    ///     function runs at once if there are none.
+    ///   - body: the work, without parameters. A function with one parameter selects the `add`
+    ///     method that passes an array of results.
+    @discardableResult
+    public final func add<Output: Sendable>(
+        _ traits: OperationTrait..., after operations: [Operation],
+        body: @escaping @Sendable () throws -> Output
+    ) -> TypedOperation<Output> {
+        add(traits, after: operations, made(body))
+    }
+
+    /// Adds an async function that runs after a list of operations have succeeded, whatever their
+    /// results are.
+    @discardableResult
+    public final func add<Output: Sendable>(
+        _ traits: OperationTrait..., after operations: [Operation],
+        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
+    ) -> TypedOperation<Output> {
+        add(traits, after: operations, TypedOperation(body: body))
+    }
+
+    final func add<Output>(
+        _ traits: [OperationTrait], after operations: [Operation],
+        _ operation: TypedOperation<Output>
+    ) -> TypedOperation<Output> {
+        operation.depend(on: operations)
         return take(operation, traits)
     }
 }

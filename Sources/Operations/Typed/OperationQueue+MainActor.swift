@@ -1,10 +1,17 @@
 // Operations whose bodies run on the main actor. A worker of the queue takes the operation, which
 // keeps its slot from its start until the body has returned on the main actor.
-//
-// The parameter `actor` exists because two methods of one type cannot differ only in the isolation
-// of a closure. Callers never need to write it.
 
-extension OperationQueue {
+import OperationsRuntime
+
+/// Methods of queues that differ from a method of the class only in the actor of a closure.
+///
+/// Two methods of one type cannot differ in that alone, so these belong to a protocol. For a closure
+/// of no actor the compiler prefers the method of the class.
+public protocol _OperationQueueMembers: OperationQueue {}
+
+extension OperationQueue: _OperationQueueMembers {}
+
+extension _OperationQueueMembers {
     /// Adds a block that runs on the main actor, as an operation with the queue's quality of
     /// service.
     ///
@@ -14,31 +21,32 @@ extension OperationQueue {
     ///
     /// The operation takes a slot of the queue's width while its block waits for the main actor, so
     /// a main actor that stays busy holds up a narrow queue.
-    public final func addOperation(
-        _ block: @escaping @MainActor @Sendable () -> Void,
-        on actor: MainActor.Type = MainActor.self
-    ) {
-        add(body: block, on: actor)
+    public func addOperation(_ block: @escaping @MainActor @Sendable () -> Void) {
+        add(body: block)
     }
 
-    /// Not available: the other `addOperation(_:)` takes a block that neither throws nor awaits.
-    @available(
-        *, unavailable,
-        message: "addOperation takes a block that neither throws nor awaits: use add { … }"
-    )
-    @_disfavoredOverload
-    public final func addOperation(_ block: @escaping @Sendable () async throws -> Void) {
-        add(body: block)
+    /// Adds a block that runs on the main actor, alone: when all operations that were added before
+    /// it have finished, and before any that is added after it starts.
+    ///
+    /// A worker thread waits for the block, and another worker replaces it meanwhile.
+    public func addBarrierBlock(_ barrier: @escaping @MainActor @Sendable () -> Void) {
+        addBarrierBlock {
+            let hasRun = Latch()
+            Task { @MainActor in
+                barrier()
+                hasRun.open()
+            }
+            hasRun.waitOnWorker()
+        }
     }
 
     /// Adds a function that runs on the main actor, as an operation with a result.
     ///
     /// The operation keeps its slot of the queue's width while its body waits for the main actor.
     @discardableResult
-    public final func add<Output: Sendable>(
+    public func add<Output: Sendable>(
         _ traits: OperationTrait...,
-        body: @escaping @MainActor @Sendable () throws -> Output,
-        on actor: MainActor.Type = MainActor.self
+        body: @escaping @MainActor @Sendable () throws -> Output
     ) -> TypedOperation<Output> {
         take(TypedOperation(onMainActor: body), traits)
     }
@@ -49,32 +57,67 @@ extension OperationQueue {
     /// queue.add(after: picture) { @MainActor picture in view.show(picture) }
     /// ```
     @discardableResult
-    public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
+    public func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
         _ traits: OperationTrait...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
-        body: @escaping @MainActor @Sendable (First, repeat each Rest) throws -> Output,
-        on actor: MainActor.Type = MainActor.self
+        body: @escaping @MainActor @Sendable (First, repeat each Rest) throws -> Output
     ) -> TypedOperation<Output> {
-        take(TypedOperation(onMainActorAfter: first, repeat each rest, body: body), traits)
+        let operation = TypedOperation {
+            try await body(first.result, repeat (each rest).result)
+        }
+        operation.depend(on: first, repeat each rest)
+        return take(operation, traits)
+    }
+
+    /// Adds a function that runs on the main actor after any number of operations of one type, with
+    /// their results.
+    @discardableResult
+    public func add<Output: Sendable, Input: Sendable>(
+        _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
+        body: @escaping @MainActor @Sendable ([Input]) throws -> Output
+    ) -> TypedOperation<Output> {
+        let operation = TypedOperation { try await body(inputs.map { try $0.result }) }
+        operation.depend(on: inputs)
+        return take(operation, traits)
+    }
+
+    /// Adds a function that runs on the main actor after other operations have succeeded, whatever
+    /// their results are.
+    @discardableResult
+    public func add<Output: Sendable>(
+        _ traits: OperationTrait..., after first: Operation, _ rest: Operation...,
+        body: @escaping @MainActor @Sendable () throws -> Output
+    ) -> TypedOperation<Output> {
+        add(traits, after: [first] + rest, TypedOperation(onMainActor: body))
+    }
+
+    /// Adds a function that runs on the main actor after a list of operations, whatever their
+    /// results are.
+    @discardableResult
+    public func add<Output: Sendable>(
+        _ traits: OperationTrait..., after operations: [Operation],
+        body: @escaping @MainActor @Sendable () throws -> Output
+    ) -> TypedOperation<Output> {
+        add(traits, after: operations, TypedOperation(onMainActor: body))
+    }
+}
+
+extension OperationQueue {
+    /// Not available: the other `addOperation(_:)` takes a block that neither throws nor awaits.
+    @available(
+        *, unavailable,
+        message: "addOperation takes a block that neither throws nor awaits: use add { … }"
+    )
+    @_disfavoredOverload
+    public final func addOperation(_ block: @escaping @Sendable () async throws -> Void) {
+        add(body: block)
     }
 }
 
 extension TypedOperation {
-    fileprivate convenience init(
-        onMainActor body: @escaping @MainActor @Sendable () throws -> Output
-    ) {
+    /// Makes an operation whose body runs on the main actor.
+    convenience init(onMainActor body: @escaping @MainActor @Sendable () throws -> Output) {
         let hop: nonisolated(nonsending) @Sendable () async throws -> Output = { try await body() }
         self.init(body: hop)
-    }
-
-    fileprivate convenience init<First: Sendable, each Rest: Sendable>(
-        onMainActorAfter first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
-        body: @escaping @MainActor @Sendable (First, repeat each Rest) throws -> Output
-    ) {
-        let hop: nonisolated(nonsending) @Sendable () async throws -> Output = {
-            try await body(first.result, repeat (each rest).result)
-        }
-        self.init(body: hop)
-        depend(on: first, repeat each rest)
     }
 }

@@ -299,9 +299,6 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     override final var hasTask: Bool { task.isAsync }
 }
 
-/// An operation whose work is an `async` function without a result.
-public typealias AsyncOperation = TypedOperation<Void>
-
 /// Abandons the task of an operation when this object is released.
 private final class AbandonedRun {
     private let run: TaskRun

@@ -1,12 +1,12 @@
-// Shorter names for the waits of tasks, which the top level of main.swift finds too, and waits with
-// a time limit.
+// The waits of tasks, and waits with a time limit.
 
 import OperationsRuntime
 
 extension Operation {
     /// Suspends the calling task until the operation has finished.
     ///
-    /// Equivalent to `await waitUntilFinished()`.
+    /// Cancelling the task does not end the wait, and the wait does not affect the operation.
+    /// ``TypedOperation/value`` waits in the same way and returns the result.
     public final func finished() async { await waitUntilFinished() }
 
     /// Suspends the calling task until the operation has finished, or until the time limit passes.
@@ -14,10 +14,10 @@ extension Operation {
     /// Cancelling the task does not end the wait, and the wait does not affect the operation.
     ///
     /// - Returns: Whether the operation has finished.
-    public final func finished(within limit: Duration) async -> Bool {
+    public final func finished(timeout: Duration) async -> Bool {
         if let operation = TaskContext.operation { promote(byWaitOf: operation) }
         return await TimedWait.wait(
-            atMost: limit, by: retainedQueue()?.time ?? .continuous, enter: register,
+            atMost: timeout, by: retainedQueue()?.time ?? .continuous, enter: register,
             leave: removeWaiter)
     }
 
@@ -26,7 +26,7 @@ extension Operation {
     /// Another worker takes the place of a worker thread that waits here.
     ///
     /// - Returns: Whether the operation has finished.
-    @available(*, noasync, message: "write: await operation.finished(within: …)")
+    @available(*, noasync, message: "write: await operation.finished(timeout: …)")
     public final func waitUntilFinished(timeout: Duration) -> Bool {
         let latch = Latch()
         guard let ticket = register(.thread(latch)) else { return true }
@@ -45,16 +45,16 @@ extension Operation {
 extension OperationQueue {
     /// Suspends the calling task until the queue is empty.
     ///
-    /// Equivalent to `await waitUntilAllOperationsAreFinished()`.
+    /// Cancelling the task does not end the wait, and the wait does not affect the queue.
     public final func finished() async { await waitUntilAllOperationsAreFinished() }
 
     /// Suspends the calling task until the queue is empty, or until the time limit passes.
     ///
     /// - Returns: Whether the queue became empty in time.
-    public final func finished(within limit: Duration) async -> Bool {
+    public final func finished(timeout: Duration) async -> Bool {
         if let operation = TaskContext.operation { promoteAll(byWaitOf: operation) }
         return await TimedWait.wait(
-            atMost: limit, by: time, enter: register, leave: removeWaiter)
+            atMost: timeout, by: time, enter: register, leave: removeWaiter)
     }
 
     /// Blocks the calling thread until the queue is empty, or until the time limit passes.
@@ -62,7 +62,7 @@ extension OperationQueue {
     /// Another worker takes the place of a worker thread that waits here.
     ///
     /// - Returns: Whether the queue became empty in time.
-    @available(*, noasync, message: "write: await queue.finished(within: …)")
+    @available(*, noasync, message: "write: await queue.finished(timeout: …)")
     public final func waitUntilAllOperationsAreFinished(timeout: Duration) -> Bool {
         if isOverForCaller(isTimed: true) { return true }
         let latch = Latch()

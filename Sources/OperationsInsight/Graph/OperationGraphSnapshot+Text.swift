@@ -1,7 +1,7 @@
 import Operations
 
 extension OperationGraphSnapshot {
-    private static let criticalColour = "#c0392b"
+    private static let criticalColor = "#c0392b"
 
     /// The nodes of each queue, followed by the nodes that are in no queue.
     private var clusters: [(label: String?, nodes: [Int])] {
@@ -23,7 +23,7 @@ extension OperationGraphSnapshot {
 
     /// The graph in the DOT language of Graphviz: `dot -Tsvg`.
     ///
-    /// Colours and words show the states. A dashed arrow is a wait in an operation's code. Thick
+    /// Colors and words show the states. A dashed arrow is a wait in an operation's code. Thick
     /// red lines mark the ``criticalPath``.
     public var dot: String {
         var lines = [
@@ -44,7 +44,7 @@ extension OperationGraphSnapshot {
             var attributes = ["style=\(edge.kind == .wait ? "dashed" : "solid")"]
             if let label = edge.kind.label { attributes.append("label=\"\(label)\"") }
             if edge.isCritical {
-                attributes += ["color=\"\(Self.criticalColour)\"", "penwidth=3"]
+                attributes += ["color=\"\(Self.criticalColor)\"", "penwidth=3"]
             }
             lines.append("  n\(edge.from) -> n\(edge.to) [\(attributes.joined(separator: ", "))];")
         }
@@ -56,11 +56,11 @@ extension OperationGraphSnapshot {
 
     private func dotNode(_ index: Int) -> String {
         let node = nodes[index]
-        let colours = node.state.kind.colours
+        let colors = node.state.kind.colors
         var attributes = [
             "label=\(Self.dotText("\(node.label)\n\(node.state.text)"))",
-            "fillcolor=\"\(colours.fill)\"",
-            "color=\"\(node.isCritical ? Self.criticalColour : colours.line)\"",
+            "fillcolor=\"\(colors.fill)\"",
+            "color=\"\(node.isCritical ? Self.criticalColor : colors.line)\"",
         ]
         if node.isCritical { attributes.append("penwidth=3") }
         if node.isBarrier { attributes.append("peripheries=2") }
@@ -89,7 +89,7 @@ extension OperationGraphSnapshot {
 
     /// The graph in the Mermaid language, which many web pages draw.
     ///
-    /// As in ``dot``, colours and words show the states. Dotted arrows are waits in an operation's
+    /// As in ``dot``, colors and words show the states. Dotted arrows are waits in an operation's
     /// code, and thick arrows mark the ``criticalPath``.
     public var mermaid: String {
         var lines = ["flowchart LR"]
@@ -114,12 +114,12 @@ extension OperationGraphSnapshot {
         }
         if let omission { lines.append("  omitted[\"\(omission)\"]") }
         for kind in State.Kind.allCases {
-            let colours = kind.colours
+            let colors = kind.colors
             lines.append(
-                "  classDef \(kind.rawValue) fill:\(colours.fill),stroke:\(colours.line),color:#000000"
+                "  classDef \(kind.rawValue) fill:\(colors.fill),stroke:\(colors.line),color:#000000"
             )
         }
-        lines.append("  classDef critical stroke:\(Self.criticalColour),stroke-width:3px")
+        lines.append("  classDef critical stroke:\(Self.criticalColor),stroke-width:3px")
         let critical = nodes.indices.filter { nodes[$0].isCritical }.map { "n\($0)" }
         if !critical.isEmpty {
             lines.append("  class \(critical.joined(separator: ",")) critical")

@@ -182,13 +182,13 @@ extension OperationGraphSnapshot.State {
         }
     }
 
-    /// The state as a colour: states that mean the same activity share one.
+    /// The state as a color: states that mean the same activity share one.
     enum Kind: String, CaseIterable {
         case idle, waiting, ready, executing, finished, cancelled
 
-        /// The colours, chosen so that colour-blind people can tell them apart, together with the
+        /// The colors, chosen so that color-blind people can tell them apart, together with the
         /// text.
-        var colours: (fill: String, line: String) {
+        var colors: (fill: String, line: String) {
             switch self {
             case .idle: ("#ffffff", "#999999")
             case .waiting: ("#fff3c4", "#b38600")

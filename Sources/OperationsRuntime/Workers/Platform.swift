@@ -184,7 +184,7 @@ package func currentNiceness(ofThread thread: Int32 = 0) -> Int32 {
     #endif
 }
 
-/// Sets the niceness of the calling thread, from -20 (favoured) to 19. Returns false if that is not
+/// Sets the niceness of the calling thread, from -20 (favored) to 19. Returns false if that is not
 /// permitted.
 package func setNiceness(_ niceness: Int32) -> Bool {
     #if canImport(Darwin)

@@ -1,7 +1,7 @@
 /// One run of a body, and its result.
 struct Attempt {
     let decisions: [Decision]
-    let steps: [Step]
+    let steps: [TestScheduler.Step]
     let log: [Guide]
     let error: (any Error)?
 

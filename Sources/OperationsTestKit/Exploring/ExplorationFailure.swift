@@ -3,7 +3,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     /// The error that the body threw.
     public let error: any Error
     /// The steps of the schedule, in order.
-    public let steps: [Step]
+    public let steps: [TestScheduler.Step]
     /// The text that repeats the schedule with ``TestScheduler/init(replaying:stepLimit:)``.
     public let schedule: String
     /// The number of the schedule that failed first, from 1. ``schedule`` is the shortest one found

@@ -7,7 +7,7 @@ struct Decision: Sendable, Equatable {
 }
 
 /// A possible event, described by what it is rather than by its number, so that it can be
-/// recognised in a schedule with another order.
+/// recognized in a schedule with another order.
 struct Guide: Sendable {
     enum Kind { case piece, begin, start, timer, claim }
 

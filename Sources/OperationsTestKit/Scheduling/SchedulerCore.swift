@@ -240,7 +240,7 @@ final class SchedulerCore: QueueDriver {
 
     private func begin(_ taken: TakenOperation) {
         let name = name(of: taken.operation, in: taken.queue)
-        let kind: Step.Kind = taken.operation.isCancelled ? .leave : .start
+        let kind: TestScheduler.Step.Kind = taken.operation.isCancelled ? .leave : .start
         state.withLock { $0.happened(kind, name) }
         taken.run()
     }
@@ -248,7 +248,7 @@ final class SchedulerCore: QueueDriver {
     // MARK: Inspecting
 
     var hasBeenRun: Bool { state.withLock { $0.hasBeenRun } }
-    var steps: [Step] { state.withLock { $0.steps } }
+    var steps: [TestScheduler.Step] { state.withLock { $0.steps } }
     var log: [Guide] { state.withLock { $0.log } }
     var decisions: [Decision] { state.withLock { $0.decisions } }
 

@@ -54,7 +54,7 @@ struct SchedulerState {
 
     private let time: SchedulerTime
     private(set) var hasBeenRun = false
-    private(set) var steps: [Step] = []
+    private(set) var steps: [TestScheduler.Step] = []
     private(set) var decisions: [Decision] = []
     /// The chosen events, described by what they are and not by their numbers.
     private(set) var log: [Guide] = []
@@ -269,11 +269,11 @@ struct SchedulerState {
 
     // MARK: Past events
 
-    mutating func happened(_ kind: Step.Kind, _ name: String, in body: (any DrivenBody)? = nil) {
+    mutating func happened(_ kind: TestScheduler.Step.Kind, _ name: String, in body: (any DrivenBody)? = nil) {
         current = body
         currentName = name
         guard isRecording else { return }
-        steps.append(Step(kind: kind, name: name))
+        steps.append(TestScheduler.Step(kind: kind, name: name))
         if kind == .start || kind == .claim, let last = log.indices.last { log[last].name = name }
     }
 

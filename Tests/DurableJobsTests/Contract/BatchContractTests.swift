@@ -101,7 +101,7 @@ struct BatchContractTests {
         try await withQueue(kind) { queue async throws in
             func enqueue(_ key: String) async throws -> JobID {
                 try await queue.enqueue(
-                    Echo(text: key), .unique(by: key, within: .seconds(7_200))
+                    Echo(text: key), .unique(by: key, for: .seconds(7_200))
                 ).id
             }
             let first = try await enqueue("a")
@@ -109,7 +109,7 @@ struct BatchContractTests {
             try await ghost.complete(1)
             #expect(try await enqueue("a") == first)
             let many = try await queue.enqueue(["a", "b", "a"].map { Echo(text: $0) }) {
-                [.unique(by: $0.text, within: .seconds(7_200))]
+                [.unique(by: $0.text, for: .seconds(7_200))]
             }
             #expect(many[0].id == first && many[2].id == first && many[1].id != first)
             // In the archive, too.
@@ -134,7 +134,7 @@ struct BatchContractTests {
     @Test(arguments: StoreKind.allCases)
     func jobThatComesAndGoesIsJoined(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
-            let trait = JobTrait.unique(by: "a", within: .seconds(60))
+            let trait = JobTrait.unique(by: "a", for: .seconds(60))
             let job = try queue.newJob(Echo(text: ""), JobOptions([trait]))
             let (first, second) = try await queue.store.database.transaction(.durable) { session in
                 var first: [JobID] = []

@@ -49,7 +49,7 @@ struct EnqueueContractTests {
         try await withQueue(kind) { queue async throws in
             let board = Board.newName()
             try await withWorker(queue, [Counted.self]) { _ async throws in
-                let batch = try await queue.enqueue(each: 0..<500, within: 50, named: "fifty") {
+                let batch = try await queue.enqueue(each: 0..<500, capacity: 50, named: "fifty") {
                     _ in
                     Board.count("\(board) made")
                     return Counted(board: board)

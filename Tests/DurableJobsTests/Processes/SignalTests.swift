@@ -13,8 +13,8 @@ import Darwin
 #endif
 
 /// Sends signals to its own process, and runs until it is cancelled, or for ever.
-private struct Signalled: Job {
-    static let name = "signalled"
+private struct Signaled: Job {
+    static let name = "signaled"
     var count: Int
 
     func perform(in context: JobContext) async throws -> NoOutput {
@@ -34,7 +34,7 @@ private struct Signalled: Job {
         var options = JobWorker.Options()
         options.gracePeriod = grace
         let worker = JobWorker(
-            queue, performing: [Signalled.self], on: OperationQueue(), options: options)
+            queue, performing: [Signaled.self], on: OperationQueue(), options: options)
         try await worker.run(stoppingOn: [SIGTERM])
         await queue.close()
     }
@@ -46,9 +46,9 @@ struct SignalTests {
         try await withFolder { folder in
             let path = "\(folder)/jobs.sqlite"
             let queue = try await JobQueue("tests", in: .file(path))
-            let handle = try await queue.enqueue(Signalled(count: 1))
+            let handle = try await queue.enqueue(Signaled(count: 1))
             await #expect(processExitsWith: .success) { [path = path as String] in
-                try await Signalled.runWorker(path, grace: .milliseconds(300))
+                try await Signaled.runWorker(path, grace: .milliseconds(300))
             }
             let info = try #require(try await queue.info(handle.id))
             #expect(info.state == .available && info.attempt == 1 && info.error == nil)
@@ -61,9 +61,9 @@ struct SignalTests {
         try await withFolder { folder in
             let path = "\(folder)/jobs.sqlite"
             let queue = try await JobQueue("tests", in: .file(path))
-            let handle = try await queue.enqueue(Signalled(count: 2))
+            let handle = try await queue.enqueue(Signaled(count: 2))
             await #expect(processExitsWith: .signal(SIGTERM)) { [path = path as String] in
-                try await Signalled.runWorker(path, grace: .seconds(3600))
+                try await Signaled.runWorker(path, grace: .seconds(3600))
             }
             let info = try #require(try await queue.info(handle.id))
             #expect(info.state == .running && info.host?.isEmpty == false)

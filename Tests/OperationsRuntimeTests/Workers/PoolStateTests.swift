@@ -213,7 +213,7 @@ struct PoolStateTests {
         #expect(pool.workerRequestedItem(fourth) == nil)
     }
 
-    // MARK: Ageing
+    // MARK: Aging
 
     /// The urgencies of the items that a single processor runs, one after the other, while items of
     /// each of `urgencies` always wait.

@@ -13,11 +13,11 @@ struct AttemptExplorations {
 
     @Test(arguments: Event.allCases, [true, false])
     func oneDecisionFollowsEachAttempt(event: Event, fails: Bool) throws {
-        try explore(schedules: 300) { scheduler in
+        try TestScheduler.explore(schedules: 300) { scheduler in
             let queue = scheduler.makeQueue()
             let clock = scheduler.clock
             let (runs, decisions) = (Tally(), Tally())
-            let ends = Recorder<Bool>()
+            let ends = TestRecorder<Bool>()
             let operation = Locked<Operation?>(nil)
             let subject = queue.add(
                 "subject", .timeout(.seconds(1)),
@@ -44,14 +44,14 @@ struct AttemptExplorations {
                 }
             }
             try scheduler.run()
-            try check(subject.isFinished && runs.value <= 2, "\(runs.value) runs")
-            try check(ends.events.count == runs.value, "a body did not end")
-            try check(decisions.value <= 1 || runs.value == 2, "two decisions for one attempt")
+            try scheduler.check(subject.isFinished && runs.value <= 2, "\(runs.value) runs")
+            try scheduler.check(ends.events.count == runs.value, "a body did not end")
+            try scheduler.check(decisions.value <= 1 || runs.value == 2, "two decisions for one attempt")
             if event == .cancelInPredicate, decisions.value > 0 {
-                try check(runs.value == 1 && subject.isCancelled, "an attempt after a cancellation")
+                try scheduler.check(runs.value == 1 && subject.isCancelled, "an attempt after a cancellation")
             }
             if event == .none, fails {
-                try check(runs.value == 2, "\(runs.value) attempts of a body that fails")
+                try scheduler.check(runs.value == 2, "\(runs.value) attempts of a body that fails")
             }
             operation.withLock { $0 = nil }
         }

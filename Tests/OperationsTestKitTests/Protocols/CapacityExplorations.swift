@@ -10,9 +10,9 @@ struct CapacityExplorations {
     /// Two waiters want fewer than two operations, and then add one each. One operation of the
     /// queue runs until both have continued.
     @Test func waitersNeverExceedTheLimit() throws {
-        try explore(schedules: 300) { scheduler in
+        try TestScheduler.explore(schedules: 300) { scheduler in
             let (queue, others) = (scheduler.makeQueue(width: 2), scheduler.makeQueue())
-            let counts = Recorder<Int>()
+            let counts = TestRecorder<Int>()
             let gates = [TestGate(), TestGate()]
             queue.add("short") { await Task.yield() }
             queue.add("long") {
@@ -31,15 +31,15 @@ struct CapacityExplorations {
                 }
             }
             try scheduler.run()
-            try check(counts.events.count == 4)
-            try check(counts.events.allSatisfy { $0 <= 2 }, "\(counts.events)")
+            try scheduler.check(counts.events.count == 4)
+            try scheduler.check(counts.events.allSatisfy { $0 <= 2 }, "\(counts.events)")
         }
     }
 
     /// The first waiter wants an empty queue, and is cancelled. The second waiter must then
     /// continue, because the operation in the queue ends after it.
     @Test func cancelledWaiterHoldsNobodyBack() throws {
-        try explore(schedules: 300) { scheduler in
+        try TestScheduler.explore(schedules: 300) { scheduler in
             let (queue, others) = (scheduler.makeQueue(), scheduler.makeQueue())
             let hasContinued = TestGate()
             queue.add("long") { await hasContinued.wait() }
@@ -50,7 +50,7 @@ struct CapacityExplorations {
             }
             others.add("cancel") { first.cancel() }
             try scheduler.run()
-            try check(first.isFinished && queue.operationCount == 0)
+            try scheduler.check(first.isFinished && queue.operationCount == 0)
         }
     }
 }

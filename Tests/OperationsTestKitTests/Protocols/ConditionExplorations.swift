@@ -13,7 +13,7 @@ struct ConditionExplorations {
     /// time. Either fails or not.
     @Test(arguments: Event.allCases, [true, false])
     func unmetConditionsDecideBeforeTheStart(event: Event, firstFails: Bool) throws {
-        try explore(schedules: 300) { scheduler in
+        try TestScheduler.explore(schedules: 300) { scheduler in
             let queue = scheduler.makeQueue()
             let others = scheduler.makeQueue()
             let hasBegun = Tally()
@@ -31,7 +31,7 @@ struct ConditionExplorations {
             let onFailure = BlockOperation {}
             onFailure.addDependency(dependent, on: .failure)
             queue.addOperations([dependent, onFailure], waitUntilFinished: false)
-            let late = Recorder<Bool>()
+            let late = TestRecorder<Bool>()
             others.add("link") {
                 late.record(hasBegun.value > 0)
                 dependent.addDependency(second, on: .success)
@@ -48,14 +48,14 @@ struct ConditionExplorations {
             // A dependency that comes after the start changes nothing; one that comes before it
             // and fails prevents the start.
             let isLate = late.events == [true]
-            try check(isLate == (hasBegun.value == 1), "begun \(hasBegun.value), late \(isLate)")
+            try scheduler.check(isLate == (hasBegun.value == 1), "begun \(hasBegun.value), late \(isLate)")
             if event == .none || event == .remove {
-                try check(dependent.isCancelled != isLate, "cancelled \(dependent.isCancelled)")
+                try scheduler.check(dependent.isCancelled != isLate, "cancelled \(dependent.isCancelled)")
             }
             if firstFails, event == .none || event == .cancelAll {
-                try check(hasBegun.value == 0, "the dependent began without its condition")
+                try scheduler.check(hasBegun.value == 0, "the dependent began without its condition")
             }
-            try check(dependent.isFinished && onFailure.isFinished)
+            try scheduler.check(dependent.isFinished && onFailure.isFinished)
         }
     }
 }

@@ -12,7 +12,7 @@ struct PermitExplorations {
     /// Operation 0 needs budget A, 1 needs both, 2 needs B. Another operation disturbs them.
     @Test(arguments: Event.allCases)
     func noPermitIsLostOrGrantedTwice(event: Event) throws {
-        try explore(schedules: 300) { scheduler in
+        try TestScheduler.explore(schedules: 300) { scheduler in
             let (a, b) = (ConcurrencyBudget(1, name: "a"), ConcurrencyBudget(1, name: "b"))
             let (usersOfA, usersOfB) = (Occupancy(), Occupancy())
             let runs = Tally()
@@ -48,17 +48,17 @@ struct PermitExplorations {
                 }
             }
             try scheduler.run()
-            try check(usersOfA.highest == 1 && usersOfB.highest == 1, "two users of a permit")
-            try check(a.inUse == 0 && b.inUse == 0, "\(a.inUse) and \(b.inUse) were not returned")
+            try scheduler.check(usersOfA.highest == 1 && usersOfB.highest == 1, "two users of a permit")
+            try scheduler.check(a.inUse == 0 && b.inUse == 0, "\(a.inUse) and \(b.inUse) were not returned")
         }
     }
 
     /// An operation that waits for permits is not overtaken in its queue, which starts its
     /// operations strictly in order.
     @Test func waitingForPermitsBreaksNoStrictOrder() throws {
-        try explore(schedules: 300) { scheduler in
+        try TestScheduler.explore(schedules: 300) { scheduler in
             let (a, b) = (ConcurrencyBudget(1, name: "a"), ConcurrencyBudget(1, name: "b"))
-            let started = Recorder<Int>()
+            let started = TestRecorder<Int>()
             let queue = scheduler.makeQueue(width: 1)
             queue.order = .fifo
             scheduler.makeQueue().add("holder", .cost(1, of: b)) { await Task.yield() }
@@ -69,8 +69,8 @@ struct PermitExplorations {
                 }
             }
             try scheduler.run()
-            try check(started.events == [0, 1, 2, 3], "\(started.events)")
-            try check(a.inUse == 0 && b.inUse == 0)
+            try scheduler.check(started.events == [0, 1, 2, 3], "\(started.events)")
+            try scheduler.check(a.inUse == 0 && b.inUse == 0)
         }
     }
 }

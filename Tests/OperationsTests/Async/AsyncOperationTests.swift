@@ -12,7 +12,7 @@ struct AsyncOperationTests {
         let queue = OperationQueue()
         let gate = UncancellableGate()
         let ran = Tally()
-        let operation = AsyncOperation {
+        let operation = TypedOperation<Void> {
             await gate.wait()
             ran.increment()
         }
@@ -31,7 +31,7 @@ struct AsyncOperationTests {
         let inside = Occupancy()
         for _ in 0..<100 {
             queue.addOperation(
-                AsyncOperation {
+                TypedOperation<Void> {
                     inside.enter()
                     await Task.yield()
                     inside.leave()
@@ -43,7 +43,7 @@ struct AsyncOperationTests {
 
     @Test func keepsErrorThrownByBody() async {
         struct Failure: Error, Equatable {}
-        let operation = AsyncOperation { throw Failure() }
+        let operation = TypedOperation<Void> { throw Failure() }
         operation.start()
         await operation.waitUntilFinished()
         #expect(operation.error as? Failure == Failure())
@@ -52,7 +52,7 @@ struct AsyncOperationTests {
 
     @Test func cancellingOperationCancelsItsTask() async {
         let began = UncancellableGate()
-        let operation = AsyncOperation {
+        let operation = TypedOperation<Void> {
             began.open()
             try await untilCancelled()
         }
@@ -66,7 +66,7 @@ struct AsyncOperationTests {
 
     @Test func bodyNeverRunsIfCancelledBeforeStart() async {
         let ran = Tally()
-        let operation = AsyncOperation { ran.increment() }
+        let operation = TypedOperation<Void> { ran.increment() }
         operation.cancel()
         let queue = OperationQueue()
         queue.addOperation(operation)
@@ -78,7 +78,7 @@ struct AsyncOperationTests {
     /// The cancellation may come at any moment around the start. The operation must end each time.
     @Test func operationCancelledDuringStartAlwaysEnds() async {
         for _ in 0..<1_000 {
-            let operation = AsyncOperation { try await untilCancelled() }
+            let operation = TypedOperation<Void> { try await untilCancelled() }
             let queue = OperationQueue()
             queue.addOperation(operation)
             operation.cancel()
@@ -87,7 +87,7 @@ struct AsyncOperationTests {
     }
 
     @Test func subclassMayOverrideMain() async {
-        final class Answer: AsyncOperation, @unchecked Sendable {
+        final class Answer: TypedOperation<Void>, @unchecked Sendable {
             let output = Locked<Int?>(nil)
             override func main() async throws {
                 await Task.yield()
@@ -100,11 +100,11 @@ struct AsyncOperationTests {
     }
 
     @Test func bodyInheritsTaskLocalsOfItsCreator() async {
-        let seen = Recorder<String>()
+        let seen = TestRecorder<String>()
         let queue = OperationQueue()
         Label.$value.withValue("creator") {
             queue.addOperation(
-                AsyncOperation {
+                TypedOperation<Void> {
                     await Task.yield()
                     seen.record(Label.value)
                 })
@@ -114,10 +114,10 @@ struct AsyncOperationTests {
     }
 
     @Test func currentIsQueueInsideBody() async {
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         let queue = OperationQueue()
         queue.addOperation(
-            AsyncOperation {
+            TypedOperation<Void> {
                 await Task.yield()
                 seen.record(OperationQueue.current === queue)
             })
@@ -131,7 +131,7 @@ struct AsyncOperationTests {
         do {
             let token = Token()
             weakToken = token
-            _ = AsyncOperation { _ = token }
+            _ = TypedOperation<Void> { _ = token }
         }
         // The prepared task soon ends by itself.
         #expect(await comesTrue { weakToken == nil })

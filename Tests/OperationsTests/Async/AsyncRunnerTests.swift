@@ -256,7 +256,7 @@ struct AsyncRunnerTests {
     @Test(arguments: Place.allCases)
     func operationStartedByHandInABodyIsCurrent(_ place: Place) async {
         let queue = OperationQueue()
-        let seen = Recorder<String?>()
+        let seen = TestRecorder<String?>()
         let recordCurrent: @Sendable () -> Void = { seen.record(Operation.current?.name) }
         let outer = await place.make {
             queue.add("outer") { () async in
@@ -267,7 +267,7 @@ struct AsyncRunnerTests {
                     recordCurrent()
                     await Task.yield()
                 }
-                let inner = AsyncOperation { () async in
+                let inner = TypedOperation<Void> { () async in
                     recordCurrent()
                     await Task.yield()
                     recordCurrent()
@@ -300,7 +300,7 @@ struct AsyncRunnerTests {
         let operations = await place.make {
             (0..<count).map { index in
                 let queue = queues[index % 3]
-                let operation = AsyncOperation { () async throws in
+                let operation = TypedOperation<Void> { () async throws in
                     runs.increment()
                     let isOwn = { Operation.current?.name == "\(index)" }
                     if !isOwn() { wrong.increment() }
@@ -311,7 +311,7 @@ struct AsyncRunnerTests {
                     case 3: Operation.current?.cancel()
                     case 4: withUnsafeCurrentTask { $0?.cancel() }
                     case 5:
-                        let inner = AsyncOperation { () async in await Task.yield() }
+                        let inner = TypedOperation<Void> { () async in await Task.yield() }
                         if index % 3 == 0 { queues[2].addOperation(inner) } else { inner.start() }
                         await inner.waitUntilFinished()
                     case 6: await withTaskGroup { $0.addTask { await Task.yield() } }

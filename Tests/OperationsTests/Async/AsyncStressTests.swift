@@ -44,7 +44,7 @@ struct AsyncStressTests {
         var random = SeededGenerator(seed: seed)
         let queues = (0..<2).map { _ in OperationQueue(width: width) }
         let (insides, resumer) = ([Occupancy(), Occupancy()], Resumer())
-        let (runs, wrong, ends, over) = (Recorder<Int>(), Tally(), Tally(), Tally())
+        let (runs, wrong, ends, over) = (TestRecorder<Int>(), Tally(), Tally(), Tally())
         let count = 3_000 / slowness
         let operations = (0..<count).map { index -> Operation in
             let (kind, turns) = (Int.random(in: 0..<8, using: &random), index % 4)
@@ -71,7 +71,7 @@ struct AsyncStressTests {
                     begin()
                     end()
                 }
-                : AsyncOperation { () async in
+                : TypedOperation<Void> { () async in
                     begin()
                     await Self.suspend(kind, turns, resumer)
                     end()

@@ -289,7 +289,7 @@ struct SuspensionTests {
                 queue.isSuspended = true
                 // Operations this short are both claimed at once.
                 queue.event { $0.typicalNanoseconds = 10 }
-                let waiting = AsyncOperation { () async in #expect(done.wait()) }
+                let waiting = TypedOperation<Void> { () async in #expect(done.wait()) }
                 // The quality of service gives the task a priority.
                 waiting.qualityOfService = .utility
                 queue.addOperation(waiting)

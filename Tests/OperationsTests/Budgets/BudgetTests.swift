@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct BudgetTests {
-    /// Holds permits until `end` is signalled.
+    /// Holds permits until `end` is signaled.
     private func hold(
         _ permits: Int, of budget: ConcurrencyBudget, in queue: OperationQueue = OperationQueue()
     ) -> (operation: TypedOperation<Void>, end: Signal) {
@@ -65,7 +65,7 @@ struct BudgetTests {
     @Test func pausesKeepTheOrderOfTheLine() async {
         let (paused, other) = (ConcurrencyBudget(2, name: "paused"), ConcurrencyBudget(2))
         let (first, second) = (hold(1, of: paused), hold(2, of: other))
-        let order = Recorder<Int>()
+        let order = TestRecorder<Int>()
         let queue = OperationQueue()
         let line = (0..<6).map { number in
             number % 2 == 0
@@ -96,7 +96,7 @@ struct BudgetTests {
         let budget = ConcurrencyBudget(4)
         let holder = hold(2, of: budget)
         let queue = OperationQueue()
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let large = queue.add("large", .cost(4, of: budget)) { order.record("large") }
         #expect(await comesTrue { !large.isReady })
         for _ in 0..<5 { queue.add(.cost(1, of: budget)) { order.record("small") } }
@@ -117,7 +117,7 @@ struct BudgetTests {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = width
         queue.order = .fifo
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let first = queue.add("first", .cost(1, of: budget)) { order.record("first") }
         #expect(await comesTrue { !first.isReady })
         let second = queue.add("second") { order.record("second") }
@@ -133,7 +133,7 @@ struct BudgetTests {
         let budget = ConcurrencyBudget(1)
         let holder = hold(1, of: budget)
         let queue = OperationQueue()
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let key = Operation()
         let first = BlockOperation { order.record("first") }
         first.addDependency(key)
@@ -156,7 +156,7 @@ struct BudgetTests {
         let budget = ConcurrencyBudget(4)
         let holder = hold(4, of: budget)
         let (first, second) = (OperationQueue(), OperationQueue())
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let early = first.add("early", .cost(4, of: budget)) { order.record("early") }
         #expect(await comesTrue { !early.isReady })
         second.add("late", .cost(4, of: budget)) { order.record("late") }
@@ -244,7 +244,7 @@ struct BudgetTests {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let budget = ConcurrencyBudget(1)
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let feed = queue.add(
             .cost(1, of: budget), .retry(1, backoff: .constant(.seconds(1)))
         ) {
@@ -281,7 +281,7 @@ struct BudgetTests {
         let holder = hold(1, of: budget)
         let queue = OperationQueue()
         let waiting = Signal()
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         let operation = BlockOperation {}
         operation.apply(.cost(1, of: budget))
         let observation = operation.observe(\.isReady, options: .new) { _, change in
@@ -322,9 +322,9 @@ struct BudgetTests {
 
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let small = ConcurrencyBudget(1, name: "licences")
+            let small = ConcurrencyBudget(1, name: "licenses")
             OperationQueue().add("compile", .cost(2, of: small)) {}
         }
-        expect(result, says: "'compile' costs 2 of 'licences', which has only 1")
+        expect(result, says: "'compile' costs 2 of 'licenses', which has only 1")
     }
 }

@@ -13,8 +13,8 @@ struct BarrierContractTests {
     func barrierSeparatesEarlierFromLaterOperations(width: Int) async {
         let queue = suspendedQueue()
         queue.maxConcurrentOperationCount = width
-        let (order, inside) = (Recorder<Int>(), Occupancy())
-        let alone = Recorder<Bool>()
+        let (order, inside) = (TestRecorder<Int>(), Occupancy())
+        let alone = TestRecorder<Bool>()
         for section in 0..<10 {
             for _ in 0..<20 {
                 queue.addOperation {
@@ -42,7 +42,7 @@ struct BarrierContractTests {
         queue.maxConcurrentOperationCount = 4
         let (before, barrierBegan, proceed) = (Signal(), Signal(), Signal())
         let finished = Tally()
-        let seen = Recorder<Int>()
+        let seen = TestRecorder<Int>()
         for _ in 0..<3 {
             queue.addOperation {
                 before.wait()
@@ -71,7 +71,7 @@ struct BarrierContractTests {
     func noPriorityLetsAnOperationOvertakeABarrier() async {
         let queue = serialQueue()
         queue.isSuspended = true
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let first = BlockOperation { order.record("first") }
         first.queuePriority = .veryLow
         let behind = BlockOperation { order.record("behind") }
@@ -87,7 +87,7 @@ struct BarrierContractTests {
     @Test("Q10, O27: an operation before a barrier still starts if its priority changes")
     func priorityChangeKeepsAnOperationBeforeItsBarrier() async {
         let queue = suspendedQueue()
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let first = BlockOperation { order.record("first") }
         first.queuePriority = .low
         queue.addOperation(first)
@@ -101,7 +101,7 @@ struct BarrierContractTests {
     @Test("Q10: a barrier waits for earlier operations that are not ready")
     func barrierWaitsForEarlierOperationsThatAreNotReady() async {
         let queue = OperationQueue()
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let gate = Operation()
         let first = BlockOperation { order.record("first") }
         first.addDependency(gate)
@@ -118,7 +118,7 @@ struct BarrierContractTests {
     @Test("Q10: consecutive barriers run in the order added")
     func barriersRunInTheOrderAdded() async {
         let queue = OperationQueue()
-        let order = Recorder<Int>()
+        let order = TestRecorder<Int>()
         for index in 0..<100 { queue.addBarrierBlock { order.record(index) } }
         await queue.drain()
         #expect(order.events == Array(0..<100))
@@ -205,7 +205,7 @@ struct BarrierContractTests {
         underlying.setSpecific(key: key, value: 7)
         let queue = OperationQueue()
         queue.underlyingQueue = underlying
-        let (seen, order) = (Recorder<Int?>(), Recorder<String>())
+        let (seen, order) = (TestRecorder<Int?>(), TestRecorder<String>())
         queue.addBarrierBlock {
             seen.record(DispatchQueue.getSpecific(key: key))
             order.record("barrier begins")
@@ -231,7 +231,7 @@ struct BarrierContractTests {
     @Test("Q10: inside a barrier, current is its queue, and the barrier may add to it")
     func barrierMayAddToItsQueue() async {
         let queue = OperationQueue()
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         queue.addBarrierBlock {
             if OperationQueue.current === queue { order.record("barrier") }
             queue.addOperation { order.record("added") }

@@ -85,7 +85,7 @@ struct BlockContractTests {
 
     @Test("BO3: executionBlocks lists all blocks in the order added, and they can be called")
     func executionBlocksListsAllBlocksInOrder() {
-        let order = Recorder<Int>()
+        let order = TestRecorder<Int>()
         let operation = BlockOperation { order.record(0) }
         for index in 1..<5 { operation.addExecutionBlock { order.record(index) } }
         for block in operation.executionBlocks { block() }

@@ -42,7 +42,7 @@ struct CheckedContractTests {
 
     @Test("O4: starting an executing operation throws, inside the operation and on another thread")
     func startingAnExecutingOperationThrows() async {
-        let messages = Recorder<String?>()
+        let messages = TestRecorder<String?>()
         let filter = BlockOperation()
         filter.name = "filter"
         filter.addExecutionBlock { [unowned filter] in

@@ -24,12 +24,12 @@ struct DependencyContractTests {
         #expect(queue.operationCount == 0)
     }
 
-    @Test("O13: a dependency added to a ready operation that waits for a slot is honoured")
-    func dependencyAddedToAReadyOperationIsHonoured() async {
+    @Test("O13: a dependency added to a ready operation that waits for a slot is honored")
+    func dependencyAddedToAReadyOperationIsHonored() async {
         let queue = serialQueue()
         let other = OperationQueue()
         let (began, proceed) = (Signal(), Signal())
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let first = BlockOperation {
             began.send()
             proceed.wait()
@@ -79,7 +79,7 @@ struct DependencyContractTests {
     @Test("O14: a graph over four queues, one of them the main queue, runs in dependency order")
     func dependenciesHoldAcrossManyQueues() async {
         let queues = [OperationQueue(), serialQueue(), OperationQueue(), OperationQueue.main]
-        let order = Recorder<Int>()
+        let order = TestRecorder<Int>()
         let operations = (0..<200).map { index in BlockOperation { order.record(index) } }
         for (later, earlier) in zip(operations.dropFirst(), operations) {
             later.addDependency(earlier)
@@ -184,13 +184,13 @@ struct DependencyContractTests {
     }
 
     @Test(
-        "O13, O16, B1: random changes in a suspended queue are honoured when the queue resumes",
+        "O13, O16, B1: random changes in a suspended queue are honored when the queue resumes",
         arguments: contractSeeds)
-    func randomChangesInAQueueAreHonoured(seed: UInt64) async {
+    func randomChangesInAQueueAreHonored(seed: UInt64) async {
         var random = SplitMix64(seed: seed)
         for _ in 0..<max(10, 100 / slowness) {
             let queue = suspendedQueue()
-            let order = Recorder<Int>()
+            let order = TestRecorder<Int>()
             let operations = (0..<30).map { index in BlockOperation { order.record(index) } }
             for operation in operations.shuffled(using: &random) { queue.addOperation(operation) }
             var edges: Set<[Int]> = []

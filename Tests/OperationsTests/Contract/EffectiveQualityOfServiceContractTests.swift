@@ -61,7 +61,7 @@ struct EffectiveQualityOfServiceContractTests {
     func operationInsideAnotherInfersItsQuality() async {
         let outerQueue = OperationQueue()
         outerQueue.qualityOfService = .userInitiated
-        let seen = Recorder<QualityOfService>()
+        let seen = TestRecorder<QualityOfService>()
         let outer = BlockOperation {
             seen.record(Operation().effectiveQualityOfService)
             let set = Operation()

@@ -147,7 +147,7 @@ struct KnownBugsContractTests {
     func changedPriorityCountsDespiteAQualityOfService() async {
         let queue = serialQueue()
         queue.isSuspended = true
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let a = BlockOperation { order.record("a") }
         let b = BlockOperation { order.record("b") }
         a.qualityOfService = .background

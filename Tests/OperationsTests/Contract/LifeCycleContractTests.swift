@@ -12,7 +12,7 @@ struct LifeCycleContractTests {
         "O1, O2, decision 4: a dependency has finished and left its queue when a dependent starts")
     func dependentStartsAfterItsDependencyHasLeftTheQueue() async {
         let (first, second) = (OperationQueue(), OperationQueue())
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         for _ in 0..<500 {
             let dependency = BlockOperation {}
             let dependent = BlockOperation {
@@ -31,7 +31,7 @@ struct LifeCycleContractTests {
     @Test("O2, decision 4: an operation has left its queue when its completion block runs")
     func completionBlockRunsAfterTheOperationHasLeft() async {
         let queue = serialQueue()
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         for _ in 0..<200 {
             let operation = Operation()
             await withCheckedContinuation { continuation in
@@ -72,7 +72,7 @@ struct LifeCycleContractTests {
     @Test("O6: a cancelled operation is never executing and never runs main, in a queue or by hand")
     func cancelledOperationIsNeverExecuting() async {
         final class Watching: Operation, @unchecked Sendable {
-            let trace = Recorder<String>()
+            let trace = TestRecorder<String>()
             override var isFinished: Bool {
                 if super.isExecuting { trace.record("executing") }
                 return super.isFinished
@@ -90,7 +90,7 @@ struct LifeCycleContractTests {
 
     @Test("O7: start() without a queue runs main on the caller's thread, where current is nil")
     func startRunsOnTheCallersThread() async {
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         await onThread {
             let caller = currentThread
             BlockOperation {
@@ -104,7 +104,7 @@ struct LifeCycleContractTests {
     @Test("O7, Q18: current is the main queue on the main thread, inside start() and outside")
     @MainActor func currentIsTheMainQueueOnTheMainThread() {
         #expect(OperationQueue.current === OperationQueue.main)
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         BlockOperation { seen.record(OperationQueue.current === OperationQueue.main) }.start()
         #expect(seen.events == [true])
     }
@@ -190,7 +190,7 @@ struct LifeCycleContractTests {
     @Test(
         "O28: a change of readiness is noticed for each spelling of its key",
         arguments: ["isReady", "ready", "keyPath"])
-    func everySpellingOfTheReadyKeyIsRecognised(key: String) async {
+    func everySpellingOfTheReadyKeyIsRecognized(key: String) async {
         final class Conditional: Operation, @unchecked Sendable {
             let condition = Atomic(false)
             override var isReady: Bool { super.isReady && condition.load(ordering: .acquiring) }
@@ -216,7 +216,7 @@ struct LifeCycleContractTests {
     func queuesIgnoreIsAsynchronous(isAsynchronous: Bool) async {
         final class Claims: Operation, @unchecked Sendable {
             let claim: Bool
-            let thread = Recorder<UInt>()
+            let thread = TestRecorder<UInt>()
             init(_ claim: Bool) { self.claim = claim }
             override var isAsynchronous: Bool { claim }
             override func main() { thread.record(currentThread) }
@@ -235,7 +235,7 @@ struct LifeCycleContractTests {
     @Test("O34: current is the queue of the operation also inside a nested DispatchQueue.sync")
     func currentIsUnchangedInsideANestedDispatchSync() async {
         let queue = OperationQueue()
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         let dispatch = DispatchQueue(label: "nested")
         queue.addOperation {
             dispatch.sync { seen.record(OperationQueue.current === queue) }
@@ -249,7 +249,7 @@ struct LifeCycleContractTests {
     @Test("O34: current is the queue of the innermost operation, and the outer one after a wait")
     func currentIsTheQueueOfTheInnermostOperation() async {
         let (outer, inner) = (OperationQueue(), OperationQueue())
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         await onThread {
             outer.addOperation {
                 seen.record(OperationQueue.current === outer)
@@ -266,7 +266,7 @@ struct LifeCycleContractTests {
     func operationFinishesWhenItsBodyThrows() async {
         struct Failure: Error {}
         let ran = Tally()
-        let failing = AsyncOperation { throw Failure() }
+        let failing = TypedOperation<Void> { throw Failure() }
         let dependent = BlockOperation { ran.increment() }
         dependent.addDependency(failing)
         await OperationQueue().addOperations([dependent, failing], waitUntilFinished: true)
@@ -299,7 +299,7 @@ struct LifeCycleContractTests {
 }
 
 private final class EverythingOverridden: Operation, @unchecked Sendable {
-    let calls = Recorder<String>()
+    let calls = TestRecorder<String>()
 
     override var isReady: Bool { super.isReady }
     override var isExecuting: Bool { super.isExecuting }

@@ -179,7 +179,7 @@ struct MisuseContractTests {
             let queue = OperationQueue()
             queue.name = "Download queue"
             queue.addOperation(
-                AsyncOperation { await queue.waitUntilAllOperationsAreFinished() })
+                TypedOperation<Void> { await queue.waitUntilAllOperationsAreFinished() })
             await queue.waitUntilAllOperationsAreFinished()
         }
         expect(result, says: "waits for all operations of its own queue 'Download queue'")

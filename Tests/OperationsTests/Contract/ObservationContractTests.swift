@@ -25,9 +25,9 @@ struct ObservationContractTests {
     @Test("M1: isFinished changes once, from false to true")
     func isFinishedChangesOnce() async {
         for operation in [
-            Operation(), BlockOperation {}, AsyncOperation {}, DispatchedOperation {},
+            Operation(), BlockOperation {}, TypedOperation<Void> {}, DispatchedOperation {},
         ] {
-            let changes = Recorder<String>()
+            let changes = TestRecorder<String>()
             let token = operation.observe(\.isFinished, options: [.old, .new]) {
                 operation, change in
                 changes.record("\(change.oldValue == false) \(change.newValue == true)")
@@ -42,7 +42,7 @@ struct ObservationContractTests {
 
     @Test("M1: a change has no values without options; each option adds its own value")
     func optionsSelectTheReportedValues() {
-        let (none, old, new) = (Recorder<String>(), Recorder<String>(), Recorder<String>())
+        let (none, old, new) = (TestRecorder<String>(), TestRecorder<String>(), TestRecorder<String>())
         let operation = Operation()
         let tokens = [
             operation.observe(\.isCancelled) { _, change in
@@ -66,7 +66,7 @@ struct ObservationContractTests {
     func initialOptionNotifiesBeforeObserveReturns() {
         let operation = Operation()
         operation.queuePriority = .high
-        let changes = Recorder<String>()
+        let changes = TestRecorder<String>()
         let token = operation.observe(\.queuePriority, options: [.initial, .old, .new]) {
             _, change in
             changes.record("\(text(change.oldValue)) \(text(change.newValue))")
@@ -80,7 +80,7 @@ struct ObservationContractTests {
     @Test("M1: setting a property is a change of the kind setting")
     func settingAPropertyIsAChangeOfKindSetting() {
         let operation = Operation()
-        let kinds = Recorder<Bool>()
+        let kinds = TestRecorder<Bool>()
         let token = operation.observe(\.name, options: [.new]) { _, change in
             kinds.record(change.kind == .setting)
         }
@@ -111,8 +111,8 @@ struct ObservationContractTests {
     @Test("M1: an observer may end its own observation, and begin another, when it is notified")
     func observerMayEndAndBeginObservationsWhenNotified() {
         let operation = Operation()
-        let changes = Recorder<String>()
-        let tokens = Recorder<KeyValueObservation>()
+        let changes = TestRecorder<String>()
+        let tokens = TestRecorder<KeyValueObservation>()
         tokens.record(
             operation.observe(\.queuePriority) { operation, _ in
                 changes.record("first")
@@ -144,7 +144,7 @@ struct ObservationContractTests {
     @Test("M1: each of several observers is notified of a change")
     func eachOfSeveralObserversIsNotified() async {
         let operation = Operation()
-        let changes = Recorder<Int>()
+        let changes = TestRecorder<Int>()
         let tokens = (0..<5).map { number in
             operation.observe(\.isFinished) { _, _ in changes.record(number) }
         }
@@ -158,7 +158,7 @@ struct ObservationContractTests {
     @Test("M1: observers see isExecuting change to true and back before isFinished changes")
     func isExecutingChangesTwiceBeforeIsFinished() async {
         let operation = BlockOperation {}
-        let changes = Recorder<String>()
+        let changes = TestRecorder<String>()
         let tokens = [
             operation.observe(\.isExecuting, options: [.new]) { _, change in
                 changes.record("executing \(change.newValue == true)")
@@ -175,7 +175,7 @@ struct ObservationContractTests {
     @Test("O6: isExecuting of a cancelled operation never changes")
     func isExecutingOfACancelledOperationNeverChanges() async {
         let operation = BlockOperation {}
-        let changes = Recorder<String>()
+        let changes = TestRecorder<String>()
         let tokens = [
             operation.observe(\.isCancelled) { _, _ in changes.record("cancelled") },
             operation.observe(\.isExecuting) { _, _ in changes.record("executing") },
@@ -193,7 +193,7 @@ struct ObservationContractTests {
         "O9, M1: isReady changes when the last dependency finishes or is removed, or on cancelling")
     func isReadyChangesWithDependenciesAndCancellation() {
         let operations = (0..<3).map { _ in Operation() }
-        let changes = Recorder<Bool?>()
+        let changes = TestRecorder<Bool?>()
         var tokens: [KeyValueObservation] = []
         let dependencies = (0..<3).map { _ in Operation() }
         for (operation, dependency) in zip(operations, dependencies) {
@@ -215,7 +215,7 @@ struct ObservationContractTests {
         "M1: observers see each change of dependencies, name, quality of service, completion block")
     func configurationChangesAreObservable() {
         let (operation, dependency) = (Operation(), Operation())
-        let changes = Recorder<String>()
+        let changes = TestRecorder<String>()
         let tokens = [
             operation.observe(\.dependencies, options: [.old, .new]) { _, change in
                 changes.record(
@@ -243,7 +243,7 @@ struct ObservationContractTests {
 
     @Test("M1: a property that never changes can be observed; .initial notifies with its value")
     func constantPropertiesAreObservable() {
-        let values = Recorder<Bool?>()
+        let values = TestRecorder<Bool?>()
         let operation = Operation()
         let tokens = [\Operation.isAsynchronous, \.isConcurrent].map { keyPath in
             operation.observe(keyPath, options: [.initial, .new]) { _, change in
@@ -258,7 +258,7 @@ struct ObservationContractTests {
     @Test("Decision 5, B20: observers see each change that a subclass announces, once")
     func observersSeeChangesAnnouncedBySubclasses() async {
         let operation = StateKeepingOperation()
-        let changes = Recorder<String>()
+        let changes = TestRecorder<String>()
         let tokens = [
             operation.observe(\.isExecuting, options: [.old, .new]) { _, change in
                 changes.record("executing \(change.oldValue == true) \(change.newValue == true)")
@@ -291,7 +291,7 @@ struct ObservationContractTests {
     @Test("Q21: operationCount and operations report each change, in order and exactly")
     func queueContentChangesAreReportedInOrder() async {
         let queue = serialQueue()
-        let (counts, lists) = (Recorder<Int?>(), Recorder<Int?>())
+        let (counts, lists) = (TestRecorder<Int?>(), TestRecorder<Int?>())
         let tokens = [
             queue.observe(\.operationCount, options: [.new]) { _, change in
                 counts.record(change.newValue)
@@ -314,7 +314,7 @@ struct ObservationContractTests {
     @Test("Q21: counts reported from many threads are exact: each differs by one from the previous")
     func countsReportedFromManyThreadsAreExact() async {
         let queue = OperationQueue()
-        let counts = Recorder<Int>()
+        let counts = TestRecorder<Int>()
         let token = queue.observe(\.operationCount, options: [.new]) { _, change in
             counts.record(change.newValue ?? -1)
         }
@@ -335,7 +335,7 @@ struct ObservationContractTests {
     @Test("Q21: width, suspension, name and quality of service report each change")
     func queueConfigurationChangesAreObservable() {
         let queue = OperationQueue()
-        let changes = Recorder<String>()
+        let changes = TestRecorder<String>()
         let tokens = [
             queue.observe(\.maxConcurrentOperationCount, options: [.old, .new]) { _, change in
                 changes.record("width \(change.oldValue ?? 0) \(change.newValue ?? 0)")

@@ -55,7 +55,7 @@ struct ProgressContractTests {
         let queue = OperationQueue()
         queue.progress.totalUnitCount = 2
         let gate = UncancellableGate()
-        let operation = AsyncOperation { await gate.wait() }
+        let operation = TypedOperation<Void> { await gate.wait() }
         queue.addOperation(operation)
         await OperationQueue().addOperations(
             (0..<50).map { _ in Operation() }, waitUntilFinished: true)
@@ -82,7 +82,7 @@ struct ProgressContractTests {
 
     @Test("Q20: the end of an operation that main() announces finds the operation counted")
     func announcedEndIsCounted() async {
-        let (queue, operation, fractions) = (OperationQueue(), EndsInMain(), Recorder<Double>())
+        let (queue, operation, fractions) = (OperationQueue(), EndsInMain(), TestRecorder<Double>())
         queue.progress.totalUnitCount = 1
         let hasCompleted = Signal()
         operation.completionBlock = {
@@ -115,7 +115,7 @@ struct ProgressContractTests {
         }
         let queue = serialQueue()
         queue.progress.totalUnitCount = 3
-        let fractions = Recorder<Int64>()
+        let fractions = TestRecorder<Int64>()
         for operation in [DispatchedOperation {}, Reporting(), Calling(), Reporting()] {
             queue.addOperation(operation)
             await operation.finished()
@@ -130,9 +130,9 @@ struct ProgressContractTests {
         let queue = serialQueue()
         queue.progress.totalUnitCount = 2
         queue.addOperation {
-            for inner in [BlockOperation {}, AsyncOperation {}, Operation()] { inner.start() }
+            for inner in [BlockOperation {}, TypedOperation<Void> {}, Operation()] { inner.start() }
         }
-        let inner = AsyncOperation { await Task.yield() }
+        let inner = TypedOperation<Void> { await Task.yield() }
         queue.add {
             inner.start()
             await inner.finished()
@@ -159,7 +159,7 @@ struct ProgressContractTests {
     func progressMadeInMainIsAChild() async {
         let queue = serialQueue()
         queue.progress.totalUnitCount = 2
-        let fractions = Recorder<Double>()
+        let fractions = TestRecorder<Double>()
         queue.addOperation {
             let mine = Progress(totalUnitCount: 4)
             mine.completedUnitCount = 2
@@ -196,7 +196,7 @@ struct ProgressContractTests {
         let queue = OperationQueue()
         queue.progress.totalUnitCount = 2
         for _ in 0..<2 { queue.addOperation {} }
-        let seen = Recorder<Int64>()
+        let seen = TestRecorder<Int64>()
         queue.addBarrierBlock {
             seen.record(queue.progress.completedUnitCount)
             queue.progress.totalUnitCount = 4

@@ -13,7 +13,7 @@ struct QueueContractTests {
     func changedPriorityMovesOperationBehindItsPeers() async {
         let queue = serialQueue()
         queue.isSuspended = true
-        let order = Recorder<Int>()
+        let order = TestRecorder<Int>()
         let operations = (0..<6).map { index in BlockOperation { order.record(index) } }
         for operation in operations { queue.addOperation(operation) }
         for index in [4, 2, 0] { operations[index].queuePriority = .high }
@@ -30,7 +30,7 @@ struct QueueContractTests {
     func priorityChangedBeforeReadinessDecidesTheOrder() async {
         let queue = serialQueue()
         queue.isSuspended = true
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let gate = Operation()
         let late = BlockOperation { order.record("late") }
         late.addDependency(gate)
@@ -48,7 +48,7 @@ struct QueueContractTests {
     func qualityOfServiceDoesNotAffectTheOrder() async {
         let queue = serialQueue()
         queue.isSuspended = true
-        let order = Recorder<Int>()
+        let order = TestRecorder<Int>()
         let services: [QualityOfService] = [
             .background, .utility, .userInitiated, .userInteractive,
         ]
@@ -68,7 +68,7 @@ struct QueueContractTests {
     func operationsStartByPriorityAtAnyWidth(width: Int) async {
         let queue = suspendedQueue()
         queue.maxConcurrentOperationCount = width
-        let (done, timedOut, order) = (Signal(), Tally(), Recorder<Int>())
+        let (done, timedOut, order) = (Signal(), Tally(), TestRecorder<Int>())
         for _ in 1..<width {
             let blocker = BlockOperation { if !done.wait() { timedOut.increment() } }
             blocker.queuePriority = .veryHigh
@@ -96,7 +96,7 @@ struct QueueContractTests {
     func operationThatBecomesReadyLaterKeepsItsPriority() async {
         let queue = serialQueue()
         queue.isSuspended = true
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let gate = BlockOperation { order.record("gate") }
         let urgent = BlockOperation { order.record("urgent") }
         urgent.queuePriority = .veryHigh
@@ -113,7 +113,7 @@ struct QueueContractTests {
     func operationAddedLaterKeepsItsPriority() async {
         let queue = serialQueue()
         queue.isSuspended = true
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         queue.addOperation {
             let urgent = BlockOperation { order.record("urgent") }
             urgent.queuePriority = .high
@@ -128,7 +128,7 @@ struct QueueContractTests {
     @Test("Q7: a queue of width 1 starts the first ready operation, not the first one added")
     func serialQueueStartsTheFirstReadyOperation() async {
         let queue = serialQueue()
-        let order = Recorder<Int>()
+        let order = TestRecorder<Int>()
         let gate = Operation()
         let first = BlockOperation { order.record(1) }
         first.addDependency(gate)
@@ -201,7 +201,7 @@ struct QueueContractTests {
     @Test("Q9: a suspended queue accepts operations and starts them in order when it resumes")
     func suspendedQueueAcceptsOperations() async {
         let queue = serialQueue()
-        let order = Recorder<Int>()
+        let order = TestRecorder<Int>()
         queue.isSuspended = true
         queue.isSuspended = true
         for index in 0..<10 { queue.addOperation { order.record(index) } }
@@ -256,8 +256,8 @@ struct QueueContractTests {
     func cancelAllCancelsInTheOrderAdded() async {
         final class CancelRecorder: Operation, @unchecked Sendable {
             let number: Int
-            let order: Recorder<Int>
-            init(_ number: Int, _ order: Recorder<Int>) {
+            let order: TestRecorder<Int>
+            init(_ number: Int, _ order: TestRecorder<Int>) {
                 self.number = number
                 self.order = order
             }
@@ -267,7 +267,7 @@ struct QueueContractTests {
             }
         }
         let queue = suspendedQueue()
-        let order = Recorder<Int>()
+        let order = TestRecorder<Int>()
         for number in 0..<20 {
             let operation = CancelRecorder(number, order)
             operation.queuePriority = number % 2 == 0 ? .low : .high
@@ -366,7 +366,7 @@ struct QueueContractTests {
 
     @Test("Q17: dependencies hold between the main queue and other queues")
     func dependenciesHoldBetweenMainAndOtherQueues() async {
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let download = BlockOperation { order.record("download") }
         let show = BlockOperation {
             MainActor.assertIsolated()
@@ -411,7 +411,7 @@ struct QueueContractTests {
         #expect(Named.main !== OperationQueue.main)
         let isShared = await onThread { Named.current === Named.main }
         #expect(isShared)
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         Named.main.addOperation {
             MainActor.assertIsolated()
             seen.record(OperationQueue.current === Named.main)
@@ -471,7 +471,7 @@ private final class Tallied: Operation, @unchecked Sendable {
 }
 
 private final class EverythingOverridden: OperationQueue, @unchecked Sendable {
-    let calls = Recorder<String>()
+    let calls = TestRecorder<String>()
 
     override var operations: [Operation] { super.operations }
     override var operationCount: Int { super.operationCount }

@@ -33,7 +33,7 @@ struct UnderlyingQueueContractTests {
         let queue = OperationQueue()
         let underlying = dispatchQueue(.concurrent)
         queue.underlyingQueue = underlying
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         let recordContext: @Sendable () -> Void = {
             seen.record(
                 DispatchQueue.getSpecific(key: Self.key) == 7 && OperationQueue.current === queue)
@@ -51,7 +51,7 @@ struct UnderlyingQueueContractTests {
         let queue = suspendedQueue()
         queue.underlyingQueue = dispatchQueue()
         queue.maxConcurrentOperationCount = 8
-        let (inside, order) = (Occupancy(), Recorder<Int>())
+        let (inside, order) = (Occupancy(), TestRecorder<Int>())
         for index in 0..<30 {
             let operation = BlockOperation {
                 inside.enter()
@@ -142,7 +142,7 @@ struct UnderlyingQueueContractTests {
         queue.addOperation {}
         await queue.drain()
         queue.underlyingQueue = nil
-        let seen = Recorder<Int?>()
+        let seen = TestRecorder<Int?>()
         queue.addOperation { seen.record(DispatchQueue.getSpecific(key: Self.key)) }
         await queue.drain()
         #expect(queue.underlyingQueue == nil)
@@ -183,7 +183,7 @@ struct UnderlyingQueueContractTests {
         let queue = OperationQueue()
         queue.name = "Interface"
         queue.underlyingQueue = .main
-        let (inside, seen) = (Occupancy(), Recorder<String>())
+        let (inside, seen) = (Occupancy(), TestRecorder<String>())
         @Sendable func record(_ name: String) {
             inside.enter()
             MainActor.assertIsolated()
@@ -260,7 +260,7 @@ struct UnderlyingQueueContractTests {
         let (reached, changed, unblocked) = (Signal(), Signal(), Signal())
         underlying.async { unblocked.wait() }
         let queue = OperationQueue()
-        let (releases, seen) = (Tally(), Recorder<Bool>())
+        let (releases, seen) = (Tally(), TestRecorder<Bool>())
         func begin() async -> KeyValueObservation {
             let token = Token(releases)
             let operation = BlockOperation { withExtendedLifetime(token) {} }

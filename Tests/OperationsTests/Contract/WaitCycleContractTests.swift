@@ -150,8 +150,8 @@ struct WaitCycleContractTests {
     func asyncBodiesThatWaitForEachOtherTrap() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            final class Waiting: AsyncOperation, @unchecked Sendable {
-                let other = Recorder<Operation>()
+            final class Waiting: TypedOperation<Void>, @unchecked Sendable {
+                let other = TestRecorder<Operation>()
                 override func main() async throws {
                     for operation in other.events { await operation.waitUntilFinished() }
                 }

@@ -20,9 +20,9 @@ import Glibc
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct CycleTests {
     /// Records each reported cycle as the names of its operations.
-    private static func recordCycles() -> Recorder<[String]> {
+    private static func recordCycles() -> TestRecorder<[String]> {
         endSoon(EXIT_FAILURE)
-        let cycles = Recorder<[String]>()
+        let cycles = TestRecorder<[String]>()
         OperationsDiagnostics.handler = { finding in
             if case .dependencyCycle(let names) = finding { cycles.record(names) }
         }
@@ -39,7 +39,7 @@ struct CycleTests {
 
     /// Closes a cycle in a queue, and waits for its report: after that, the watch has looked at
     /// everything that was there before.
-    private static func waitForLook(_ cycles: Recorder<[String]>, _ name: String) async {
+    private static func waitForLook(_ cycles: TestRecorder<[String]>, _ name: String) async {
         let queue = OperationQueue()
         let pair = pair(name, "\(name) too")
         await queue.addOperations(pair, waitUntilFinished: false)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DependencyTests {
     @Test func dependentStartsAfterItsDependency() async {
-        let order = Recorder<Int>()
+        let order = TestRecorder<Int>()
         let queue = OperationQueue()
         let operations = (0..<100).map { index in BlockOperation { order.record(index) } }
         for (later, earlier) in zip(operations.dropFirst(), operations) {
@@ -20,7 +20,7 @@ struct DependencyTests {
     }
 
     @Test func dependenciesWorkAcrossQueues() async {
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let (downloads, filters) = (OperationQueue(), OperationQueue())
         let download = BlockOperation { order.record("download") }
         let filter = BlockOperation { order.record("filter") }
@@ -89,7 +89,7 @@ struct DependencyTests {
     }
 
     @Test func dependencyAddedInSuspendedQueueIsRespected() async {
-        let order = Recorder<Int>()
+        let order = TestRecorder<Int>()
         let queue = suspendedQueue()
         let a = BlockOperation { order.record(1) }
         let b = BlockOperation { order.record(2) }

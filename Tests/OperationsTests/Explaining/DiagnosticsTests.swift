@@ -6,7 +6,7 @@ import Testing
 
 /// The findings that `body` causes, in a process in which nothing else causes findings.
 private func findings(during body: () -> Void) -> [String] {
-    let recorder = Recorder<String>()
+    let recorder = TestRecorder<String>()
     let previous = OperationsDiagnostics.handler
     OperationsDiagnostics.handler = { recorder.record($0.description) }
     body()
@@ -18,8 +18,8 @@ private func findings(during body: () -> Void) -> [String] {
 /// filters its own findings, one test after the other.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
 struct DiagnosticsTests {
-    func withFindings(_ body: (Recorder<String>) async -> Void) async {
-        let recorder = Recorder<String>()
+    func withFindings(_ body: (TestRecorder<String>) async -> Void) async {
+        let recorder = TestRecorder<String>()
         let previous = OperationsDiagnostics.handler
         OperationsDiagnostics.handler = { recorder.record($0.description) }
         await body(recorder)
@@ -28,7 +28,7 @@ struct DiagnosticsTests {
 
     @Test func cycleIsReportedByNameAndBrokenByCancellation() async {
         await #expect(processExitsWith: .success) {
-            let found = Recorder<String>()
+            let found = TestRecorder<String>()
             OperationsDiagnostics.handler = { found.record($0.description) }
             let (download, decode, resize) = (named("download"), named("decode"), named("resize"))
             decode.addDependency(download)
@@ -62,7 +62,7 @@ struct DiagnosticsTests {
 
     @Test func mainThreadWaitWithPendingMainOperationIsReported() async {
         await #expect(processExitsWith: .success) {
-            let found = Recorder<String>()
+            let found = TestRecorder<String>()
             await MainActor.run {
                 let queue = suspendedQueue()
                 queue.name = "Download queue"
@@ -89,7 +89,7 @@ struct DiagnosticsTests {
     @Test(arguments: [true, false])
     func waitOfMainThreadForQueueOnMainThreadIsReported(waitsForQueue: Bool) async {
         await #expect(processExitsWith: .success) { [waitsForQueue] in
-            let found = Recorder<String>()
+            let found = TestRecorder<String>()
             await MainActor.run {
                 let queue = OperationQueue()
                 queue.name = "Interface"

@@ -159,7 +159,7 @@ struct ExplanationTests {
         let net = queue("net")
         let proceed = AsyncStream<Void>.makeStream()
         let began = AsyncStream<Void>.makeStream()
-        let asynchronous = AsyncOperation {
+        let asynchronous = TypedOperation<Void> {
             began.continuation.finish()
             for await _ in proceed.stream {}
         }
@@ -482,7 +482,7 @@ struct ExplanationTests {
     @Test func slotThatNoOperationHoldsIsNotExplained() async {
         let queue = suspendedQueue()
         queue.maxConcurrentOperationCount = 1
-        let (first, second, texts) = (BlockOperation {}, BlockOperation {}, Recorder<String>())
+        let (first, second, texts) = (BlockOperation {}, BlockOperation {}, TestRecorder<String>())
         second.name = "second"
         let observation = first.observe(\.isFinished) { _, _ in
             texts.record(second.explain().description)

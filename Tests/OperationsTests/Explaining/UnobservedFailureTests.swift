@@ -11,7 +11,7 @@ extension DiagnosticsTests {
     }
 
     /// Filters the reports, because other tests run at the same time.
-    private func reports(in recorder: Recorder<String>) -> [String] {
+    private func reports(in recorder: TestRecorder<String>) -> [String] {
         recorder.events.filter { $0.hasPrefix("'unseen' failed") }
     }
 

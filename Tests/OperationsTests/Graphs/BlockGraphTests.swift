@@ -9,7 +9,7 @@ import Testing
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct BlockGraphTests {
     struct Broken: Error, Equatable {}
-    let ran = Recorder<String>()
+    let ran = TestRecorder<String>()
 
     private func block(_ name: String) -> @Sendable () -> Void {
         { [ran] in ran.record(name) }
@@ -351,7 +351,7 @@ struct BlockGraphTests {
     @Test func nodeIsAnOperationToWhoeverAsks() async throws {
         let queue = OperationQueue()
         var graph = BlockGraph("g")
-        let finished = Recorder<Operation>()
+        let finished = TestRecorder<Operation>()
         graph.add("named") { [ran] in
             guard let current = Operation.current else { return }
             ran.record("\(current.name ?? "") \(current.isExecuting) \(current.isFinished)")
@@ -411,7 +411,7 @@ struct BlockGraphTests {
 
     @Test func observersSeeNodes() async throws {
         let queue = OperationQueue()
-        let counts = Recorder<Int>()
+        let counts = TestRecorder<Int>()
         let token = queue.observe(\.operationCount, options: .new) { _, change in
             counts.record(change.newValue ?? 0)
         }
@@ -578,7 +578,7 @@ struct BlockGraphTests {
         _ = observed.progress
         for queue in [queue, observed] {
             let runs = try (0..<4).map { _ in
-                let ran = Recorder<Int>()
+                let ran = TestRecorder<Int>()
                 return (try queue.add(model.graph(ran)), ran)
             }
             for (run, ran) in runs {
@@ -672,7 +672,7 @@ private struct RandomGraph {
     }
 
     /// Makes the graph, whose nodes record that they run.
-    func graph(_ ran: Recorder<Int>) -> BlockGraph {
+    func graph(_ ran: TestRecorder<Int>) -> BlockGraph {
         var graph = BlockGraph("random")
         let nodes = fails.enumerated().map { node, fails in
             graph.add("\(node)") {

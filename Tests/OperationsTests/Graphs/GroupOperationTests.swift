@@ -7,7 +7,7 @@ import Testing
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct GroupOperationTests {
     struct Broken: Error, Equatable {}
-    let ran = Recorder<String>()
+    let ran = TestRecorder<String>()
 
     private func block(_ name: String) -> BlockOperation {
         let operation = BlockOperation { [ran] in ran.record(name) }
@@ -44,7 +44,7 @@ struct GroupOperationTests {
         let inside = Occupancy()
         let group = GroupOperation(width: 2) {
             for _ in 0..<50 {
-                AsyncOperation {
+                TypedOperation<Void> {
                     inside.enter()
                     await Task.yield()
                     inside.leave()
@@ -61,7 +61,7 @@ struct GroupOperationTests {
         let (queue, began) = (OperationQueue(), Tally())
         let groups = (0..<600).map { _ in
             GroupOperation {
-                AsyncOperation {
+                TypedOperation<Void> {
                     began.increment()
                     await gate.wait()
                 }
@@ -92,7 +92,7 @@ struct GroupOperationTests {
 
     @Test func cancellingGroupCancelsMembers() async {
         let began = UncancellableGate()
-        let running = AsyncOperation {
+        let running = TypedOperation<Void> {
             began.open()
             try await untilCancelled()
         }
@@ -143,7 +143,7 @@ struct GroupOperationTests {
                 InOrder {
                     block("a"); block("b")
                 }
-                AsyncOperation { await Task.yield() }
+                TypedOperation<Void> { await Task.yield() }
             }
             queue.addOperation(group)
             queue.cancelAllOperations()
@@ -240,7 +240,7 @@ struct GroupOperationTests {
 
     @Test func explanationsNameGroupAndMembers() async throws {
         let (gate, began, queue) = (UncancellableGate(), UncancellableGate(), suspendedQueue())
-        let slow = AsyncOperation {
+        let slow = TypedOperation<Void> {
             began.open()
             await gate.wait()
         }

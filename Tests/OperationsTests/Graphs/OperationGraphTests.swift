@@ -9,7 +9,7 @@ struct OperationGraphTests {
     struct Broken: Error, Equatable, CustomStringConvertible {
         var description: String { "no connection" }
     }
-    let ran = Recorder<String>()
+    let ran = TestRecorder<String>()
 
     private func block(_ name: String) -> BlockOperation {
         let operation = BlockOperation { [ran] in ran.record(name) }

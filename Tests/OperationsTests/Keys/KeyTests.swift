@@ -31,13 +31,13 @@ struct KeyTests {
         let queue = suspendedQueue()
         queue.addOperation {}
         let waiting = Task {
-            _ = try await queue.add("a", .deduplicated(by: 1), within: 1) { 1 }
+            _ = try await queue.add("a", .deduplicated(by: 1), capacity: 1) { 1 }
         }
         #expect(await comesTrue { queue.snapshot({ $0.capacityQueue.waiterCount }) == 1 })
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
         let later = queue.add("b", .deduplicated(by: 1)) { 2 }
-        let joined = try await queue.add("c", .deduplicated(by: 1), within: 1) { 3 }
+        let joined = try await queue.add("c", .deduplicated(by: 1), capacity: 1) { 3 }
         #expect(joined === later && later.name == "b")
         queue.isSuspended = false
         #expect(try await later.value == 2)
@@ -175,7 +175,7 @@ struct KeyTests {
 
     @Test func exclusiveOperationsRunOneByOneInOrder() async {
         let queue = suspendedQueue()
-        let order = [Recorder<Int>(), Recorder<Int>()]
+        let order = [TestRecorder<Int>(), TestRecorder<Int>()]
         let inside = [Occupancy(), Occupancy()]
         for index in 0..<400 {
             queue.add(.exclusive(by: index % 2)) {

@@ -23,7 +23,7 @@ struct FinishedOperationTests {
     // MARK: Completion blocks
 
     private static let kinds: [@Sendable () -> Operation] = [
-        { BlockOperation {} }, { OnlyMain() }, { TypedOperation { 1 } }, { AsyncOperation {} },
+        { BlockOperation {} }, { OnlyMain() }, { TypedOperation { 1 } }, { TypedOperation<Void> {} },
         { DispatchedOperation {} },
         {
             let cancelled = OnlyMain()
@@ -140,7 +140,7 @@ struct FinishedOperationTests {
     @Test("O22: a finished operation that waits for its queue waits only for the other operations")
     func waitingForQueueAfterFinishingWaitsForTheRest() async {
         let queue = OperationQueue()
-        let (proceed, ended) = (Signal(), Recorder<String>())
+        let (proceed, ended) = (Signal(), TestRecorder<String>())
         let operation = Waiting { _ in
             proceed.send()
             queue.waitUntilAllOperationsAreFinished()
@@ -161,7 +161,7 @@ struct FinishedOperationTests {
             endSoon(1)
             let (queue, returned) = (OperationQueue(), Tally())
             let proceed = AsyncStream.makeStream(of: Void.self)
-            let operation = AsyncOperation {
+            let operation = TypedOperation<Void> {
                 guard let own = Operation.current else { return }
                 Task {
                     for await _ in proceed.stream { break }

@@ -21,10 +21,10 @@ struct OperationTests {
     }
 
     @Test func isExecutingIsTrueInsideMain() {
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         final class Look: Operation, @unchecked Sendable {
-            let seen: Recorder<Bool>
-            init(_ seen: Recorder<Bool>) { self.seen = seen }
+            let seen: TestRecorder<Bool>
+            init(_ seen: TestRecorder<Bool>) { self.seen = seen }
             override func main() { seen.record(isExecuting && !isFinished) }
         }
         Look(seen).start()
@@ -76,7 +76,7 @@ struct OperationTests {
 
     @Test func completionBlockRunsOnceAfterEndAndIsReleased() async {
         let operation = Work()
-        let runs = Recorder<Bool>()
+        let runs = TestRecorder<Bool>()
         await withCheckedContinuation { continuation in
             operation.completionBlock = { [unowned operation] in
                 runs.record(operation.isFinished)

@@ -94,7 +94,7 @@ struct ReentrancyTests {
         }
         let queue = serialQueue()
         let operation = Later()
-        let order = Recorder<Bool>()
+        let order = TestRecorder<Bool>()
         queue.addOperation(operation)
         queue.addOperation { order.record(operation.isFinished) }
         #expect(await operation.began.arrives())
@@ -107,7 +107,7 @@ struct ReentrancyTests {
 
     @Test func blocksOnHelperThreadsKnowTheirQueue() async {
         let queue = OperationQueue()
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         let operation = BlockOperation()
         for _ in 0..<50 {
             operation.addExecutionBlock { seen.record(OperationQueue.current === queue) }
@@ -117,9 +117,9 @@ struct ReentrancyTests {
     }
 
     @Test func taskCreatedByBodyMayWaitForOperation() async {
-        let box = Locked<AsyncOperation?>(nil)
+        let box = Locked<TypedOperation<Void>?>(nil)
         let waiting = Locked<Task<Void, Never>?>(nil)
-        let operation = AsyncOperation {
+        let operation = TypedOperation<Void> {
             let operation = box.withLock { $0 }
             let task = Task { _ = await operation?.waitUntilFinished() }
             waiting.withLock { $0 = task }
@@ -138,7 +138,7 @@ struct ReentrancyTests {
         let gone = Tally()
         for _ in 0..<200 {
             let token = Token(gone)
-            let operation = AsyncOperation { _ = token }
+            let operation = TypedOperation<Void> { _ = token }
             operation.start()
             await operation.waitUntilFinished()
         }
@@ -146,7 +146,7 @@ struct ReentrancyTests {
     }
 
     @Test func synchronousMainOfAsyncSubclassRuns() async {
-        final class Plain: AsyncOperation, @unchecked Sendable {
+        final class Plain: TypedOperation<Void>, @unchecked Sendable {
             let ran = Tally()
             override func main() { ran.increment() }
         }
@@ -158,7 +158,7 @@ struct ReentrancyTests {
     @Test func equalPrioritiesStartInEnqueueOrderNotReadyOrder() async {
         let queue = serialQueue()
         queue.isSuspended = true
-        let order = Recorder<Int>()
+        let order = TestRecorder<Int>()
         let gates = (0..<10).map { _ in Operation() }
         for index in 0..<20 {
             let operation = BlockOperation { order.record(index) }

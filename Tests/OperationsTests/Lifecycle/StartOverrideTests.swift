@@ -51,7 +51,7 @@ struct StartOverrideTests {
         ]
         let others: [Operation] = [
             Operation(), OnlyMain(), OtherGeneric<Int>(), BlockOperation {}, Typed(),
-            TypedOperation { 1 }, AsyncOperation {}, Barrier(block: {}),
+            TypedOperation { 1 }, TypedOperation<Void> {}, Barrier(block: {}),
             GroupOperation { Operation() },
         ]
         for operation in replacing { #expect(operation.replacesStart, "\(operation)") }
@@ -82,11 +82,11 @@ struct StartOverrideTests {
         #expect(started.value == 60)
     }
 
-    @Test("Q5: cancelled operations are also started in a queue with ageing")
-    func cancelledOperationsStartInAgeingQueue() async {
+    @Test("Q5: cancelled operations are also started in a queue with aging")
+    func cancelledOperationsStartInAgingQueue() async {
         let queue = suspendedQueue()
         queue.maxConcurrentOperationCount = 1
-        queue.ageing = .seconds(1)
+        queue.aging = .seconds(1)
         let started = Tally()
         for _ in 0..<20 { queue.addOperation(Fetch { started.increment() }) }
         queue.cancelAllOperations()
@@ -116,7 +116,7 @@ struct StartOverrideTests {
     @Test("Q10: a barrier holds back a cancelled operation")
     func barrierHoldsBackCancelledOperation() async {
         let queue = OperationQueue()
-        let (started, seen) = (Tally(), Recorder<Int>())
+        let (started, seen) = (Tally(), TestRecorder<Int>())
         let (began, proceed) = (Signal(), Signal())
         queue.addBarrierBlock {
             began.send()

@@ -9,7 +9,7 @@ import Testing
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct SubclassTests {
     @Test func stateKeepingSubclassesRunInOrder() async {
-        let order = Recorder<Int>()
+        let order = TestRecorder<Int>()
         let queue = serialQueue()
         for index in 0..<50 { queue.addOperation(DispatchedOperation { order.record(index) }) }
         await queue.drain()
@@ -64,7 +64,7 @@ struct SubclassTests {
     }
 
     @Test func subclassesTakePartInDependencies() async {
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let queue = OperationQueue()
         let network = DispatchedOperation { order.record("network") }
         let decrypt = BlockOperation { order.record("decrypt") }
@@ -91,7 +91,7 @@ struct SubclassTests {
     private final class OwnFlag: Operation, @unchecked Sendable {
         private let flag = Atomic(false)
         private let over = Atomic(false)
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         override var isCancelled: Bool { flag.load(ordering: .acquiring) }
         override var isFinished: Bool { over.load(ordering: .acquiring) }
         override func cancel() {
@@ -110,7 +110,7 @@ struct SubclassTests {
     @Test(arguments: [true, false])
     func defaultStartIgnoresOverriddenIsCancelled(isInQueue: Bool) async {
         let operation = OwnFlag()
-        let wasFinished = Recorder<Bool>()
+        let wasFinished = TestRecorder<Bool>()
         let dependent = BlockOperation { wasFinished.record(operation.isFinished) }
         dependent.addDependency(operation)
         let queue = suspendedQueue()

@@ -79,7 +79,7 @@ struct CheckedTests {
 
     @Test func refusesToStartOperationFromItsOwnMain() {
         final class Recursive: Operation, @unchecked Sendable {
-            let refused = Recorder<OperationMisuse.Kind>()
+            let refused = TestRecorder<OperationMisuse.Kind>()
             override func main() {
                 do { try startChecked() } catch { refused.record(error.kind) }
             }
@@ -121,7 +121,7 @@ struct CheckedTests {
     }
 
     @Test func refusedStartInsideBlockDoesNotFailOuterStart() {
-        let refused = Recorder<OperationMisuse.Kind>()
+        let refused = TestRecorder<OperationMisuse.Kind>()
         let inner = named("inner")
         inner.addDependency(Operation())
         let outer = BlockOperation {
@@ -201,7 +201,7 @@ struct CheckedTests {
         let dependent = BlockOperation { ran.increment() }
         let subclass = DispatchedOperation { ran.increment() }
         dependent.addDependency(subclass)
-        let asynchronous = AsyncOperation { ran.increment() }
+        let asynchronous = TypedOperation<Void> { ran.increment() }
         try queue.addOperationsChecked([dependent, cancelled, subclass, asynchronous])
         await queue.drain()
         #expect(ran.value == 3)

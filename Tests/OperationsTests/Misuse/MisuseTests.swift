@@ -210,7 +210,7 @@ struct MisuseTests {
     @Test func waitingForItselfInAsyncBodyTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            final class Narcissus: AsyncOperation, @unchecked Sendable {
+            final class Narcissus: TypedOperation<Void>, @unchecked Sendable {
                 override func main() async throws { await waitUntilFinished() }
             }
             await OperationQueue().addOperations([Narcissus()], waitUntilFinished: true)

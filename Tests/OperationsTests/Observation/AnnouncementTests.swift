@@ -10,7 +10,7 @@ import Testing
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct AnnouncementTests {
     private final class Log: Sendable {
-        private let lines = Recorder<String>()
+        private let lines = TestRecorder<String>()
         private let tokens = Locked<[KeyValueObservation]>([])
 
         init(_ operation: Operation) {

@@ -31,8 +31,8 @@ struct ObservationStressTests {
 
     @Test func changesByEightThreadsAreReportedExactlyOnce() {
         let operation = Operation()
-        let (names, readiness) = (Recorder<Change<String?>>(), Recorder<Change<Bool>>())
-        let priorities = Recorder<Change<Operation.QueuePriority>>()
+        let (names, readiness) = (TestRecorder<Change<String?>>(), TestRecorder<Change<Bool>>())
+        let priorities = TestRecorder<Change<Operation.QueuePriority>>()
         let observations = [
             operation.observe(\.name, options: [.old, .new]) {
                 names.record(Change(old: $1.oldValue, new: $1.newValue))
@@ -78,11 +78,11 @@ struct ObservationStressTests {
         var random = SplitMix64(seed: seed)
         let queue = OperationQueue()
         for _ in 0..<300 {
-            let log = Recorder<String>()
+            let log = TestRecorder<String>()
             let operation: Operation =
                 switch Int.random(in: 0..<3, using: &random) {
                 case 0: BlockOperation {}
-                case 1: AsyncOperation {}
+                case 1: TypedOperation<Void> {}
                 default: DispatchedOperation {}
                 }
             let dependency = BlockOperation {}
@@ -156,8 +156,8 @@ struct ObservationStressTests {
     func operationCountChangesByOne(width: Int) async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = width
-        let counts = Recorder<Change<Int>>()
-        let lists = Recorder<[Operation]>()
+        let counts = TestRecorder<Change<Int>>()
+        let lists = TestRecorder<[Operation]>()
         let observations = [
             queue.observe(\.operationCount, options: [.old, .new]) {
                 counts.record(Change(old: $1.oldValue, new: $1.newValue))
@@ -166,7 +166,7 @@ struct ObservationStressTests {
         ]
         DispatchQueue.concurrentPerform(iterations: 8) { _ in
             for index in 0..<100 {
-                let operation: Operation = index % 10 == 0 ? AsyncOperation {} : BlockOperation {}
+                let operation: Operation = index % 10 == 0 ? TypedOperation<Void> {} : BlockOperation {}
                 queue.addOperation(operation)
                 if index % 7 == 0 { operation.cancel() }
             }
@@ -185,7 +185,7 @@ struct ObservationStressTests {
         let queue = OperationQueue()
         for _ in 0..<20 {
             for _ in 0..<2_000 { queue.addOperation {} }
-            let counts = Recorder<Int>()
+            let counts = TestRecorder<Int>()
             let observation = queue.observe(\.operationCount, options: [.initial, .new]) {
                 counts.record($1.newValue ?? -1)
             }
@@ -200,7 +200,7 @@ struct ObservationStressTests {
 
     @Test func queueSettingsAreObservable() {
         let queue = OperationQueue()
-        let log = Recorder<String>()
+        let log = TestRecorder<String>()
         let observations = [
             queue.observe(\.maxConcurrentOperationCount, options: [.old, .new]) {
                 log.record("\($1.oldValue ?? 0)>\($1.newValue ?? 0)")
@@ -295,7 +295,7 @@ struct ObservationStressTests {
                 }
                 queue.addOperation(operation)
                 started.wait()
-                let (counts, atTheEnd) = (Recorder<Int>(), Recorder<[Int]>())
+                let (counts, atTheEnd) = (TestRecorder<Int>(), TestRecorder<[Int]>())
                 let observation = queue.observe(\.operationCount, options: .new) {
                     counts.record($1.newValue ?? -1)
                 }

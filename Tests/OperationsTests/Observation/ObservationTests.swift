@@ -16,7 +16,7 @@ struct ObservationTests {
     }
 
     private static func follow<Value: Sendable>(
-        _ keyPath: KeyPath<Operation, Value>, of operation: Operation, in log: Recorder<String>,
+        _ keyPath: KeyPath<Operation, Value>, of operation: Operation, in log: TestRecorder<String>,
         options: KeyValueObservingOptions = [.old, .new], name: String = ""
     ) -> KeyValueObservation {
         operation.observe(keyPath, options: options) { log.record(name + text($1)) }
@@ -27,7 +27,7 @@ struct ObservationTests {
     @Test func settablePropertiesReportOldAndNewValues() {
         let operation = BlockOperation {}
         let other = Operation()
-        let log = Recorder<String>()
+        let log = TestRecorder<String>()
         let observations = [
             Self.follow(\.name, of: operation, in: log),
             Self.follow(\.queuePriority, of: operation, in: log),
@@ -60,7 +60,7 @@ struct ObservationTests {
     }
 
     @Test func lifeCycleIsReportedInOrder() async {
-        let log = Recorder<String>()
+        let log = TestRecorder<String>()
         let first = BlockOperation {}
         let operation = BlockOperation { log.record("main") }
         operation.addDependency(first)
@@ -86,7 +86,7 @@ struct ObservationTests {
 
     /// The order is that of Apple's systems.
     @Test func isReadyIsReportedBeforeDependencies() {
-        let log = Recorder<String>()
+        let log = TestRecorder<String>()
         let (operation, dependency) = (Operation(), Operation())
         let observations = [
             operation.observe(\.isReady) { _, _ in log.record("isReady") },
@@ -99,7 +99,7 @@ struct ObservationTests {
     }
 
     @Test func cancellationIsReportedBeforeEnd() {
-        let log = Recorder<String>()
+        let log = TestRecorder<String>()
         let operation = Operation()
         operation.addDependency(Operation())
         let observations = [
@@ -116,7 +116,7 @@ struct ObservationTests {
     }
 
     @Test func readinessOfDependentInNoQueueIsReported() async {
-        let log = Recorder<String>()
+        let log = TestRecorder<String>()
         let dependency = BlockOperation {}
         let dependent = Operation()
         dependent.addDependency(dependency)
@@ -134,11 +134,11 @@ struct ObservationTests {
     }
 
     @Test func endIsReportedAfterQueueRemovalAndBeforeDependentsStart() async {
-        let log = Recorder<String>()
+        let log = TestRecorder<String>()
         let queue = OperationQueue()
         let done = Signal()
         for usesFastPath in [true, false] {
-            let operation = usesFastPath ? BlockOperation {} : AsyncOperation {}
+            let operation = usesFastPath ? BlockOperation {} : TypedOperation<Void> {}
             let dependent = BlockOperation { log.record("dependent") }
             dependent.addDependency(operation)
             operation.completionBlock = { done.send() }
@@ -153,7 +153,7 @@ struct ObservationTests {
     }
 
     @Test func releaseOfCompletionBlockIsReported() {
-        let log = Recorder<Bool>()
+        let log = TestRecorder<Bool>()
         let operation = Operation()
         operation.completionBlock = {}
         let observation = operation.observe(\.completionBlock, options: .new) { _, change in
@@ -168,7 +168,7 @@ struct ObservationTests {
 
     @Test func optionsSelectReportedValues() {
         let operation = Operation()
-        let log = Recorder<String>()
+        let log = TestRecorder<String>()
         let observations = [
             Self.follow(\.name, of: operation, in: log, options: [], name: "none "),
             Self.follow(\.name, of: operation, in: log, options: .new, name: "new "),
@@ -193,7 +193,7 @@ struct ObservationTests {
             }
         }
         final class Last: Named, @unchecked Sendable {}
-        let log = Recorder<String>()
+        let log = TestRecorder<String>()
         let operation = Last()
         let a = operation.observe(\Last.name, options: .new) { (operation: Last, change) in
             log.record("\(operation.name ?? "") \(Self.text(change))")
@@ -219,7 +219,7 @@ struct ObservationTests {
     // MARK: Subclasses with their own state
 
     @Test func stateKeepingSubclassIsObservable() async {
-        let log = Recorder<String>()
+        let log = TestRecorder<String>()
         let operation = DispatchedOperation { log.record("work") }
         let observations = [
             Self.follow(\.isReady, of: operation, in: log, name: "ready "),
@@ -246,7 +246,7 @@ struct ObservationTests {
             override var isReady: Bool { super.isReady && value.load(ordering: .acquiring) }
             func set(_ value: Bool) { self.value.store(value, ordering: .releasing) }
         }
-        let log = Recorder<String>()
+        let log = TestRecorder<String>()
         let operation = Overriding()
         let observations = [
             Self.follow(\.isAsynchronous, of: operation, in: log, name: "asynchronous "),
@@ -284,8 +284,8 @@ struct ObservationTests {
     // MARK: Re-entrancy
 
     @Test func handlersMayChangeOperation() {
-        let log = Recorder<String>()
-        let kept = Recorder<KeyValueObservation>()
+        let log = TestRecorder<String>()
+        let kept = TestRecorder<KeyValueObservation>()
         let operation = Operation()
         let outer = operation.observe(\.name, options: .new) { operation, change in
             log.record("outer \(Self.text(change))")
@@ -354,7 +354,7 @@ struct ObservationTests {
 
     /// The observer waits for a dependent that would follow in the same batch.
     @Test func readinessObserverMayWaitForAnotherOperation() async {
-        let (queue, seen) = (suspendedQueue(), Recorder<Bool>())
+        let (queue, seen) = (suspendedQueue(), TestRecorder<Bool>())
         let (first, follower, outside) = (BlockOperation {}, BlockOperation {}, BlockOperation {})
         follower.addDependency(first)
         outside.addDependency(first)

@@ -97,7 +97,7 @@ struct CancelRoundTests {
     @Test func cancelMayWaitForAnotherCancelledOperation() async {
         let queue = suspendedQueue()
         let (first, second) = (Acting(), Watched())
-        let waited = Recorder<Bool>()
+        let waited = TestRecorder<Bool>()
         first.action.withLock {
             $0 = { waited.record(second.waitUntilFinished(timeout: .seconds(100))) }
         }
@@ -111,7 +111,7 @@ struct CancelRoundTests {
     @Test func cancelMayWaitForItsOwnOperationAndQueue() async {
         let queue = suspendedQueue()
         let operations = [Acting(), Acting(), Acting()]
-        let waited = Recorder<Bool>()
+        let waited = TestRecorder<Bool>()
         operations[0].action.withLock {
             $0 = { waited.record(operations[0].waitUntilFinished(timeout: .seconds(100))) }
         }
@@ -132,7 +132,7 @@ struct CancelRoundTests {
 
     @Test func operationStartedManuallyMeanwhileIsCancelledFirst() async {
         let (first, second) = (Acting(), Watched())
-        let counts = Recorder<Int>()
+        let counts = TestRecorder<Int>()
         second.completionBlock = { [unowned second] in counts.record(second.cancelled.value) }
         first.action.withLock { $0 = { second.start() } }
         Operation.cancel([first, second], because: .requested)

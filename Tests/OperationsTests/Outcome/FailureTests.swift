@@ -43,7 +43,7 @@ struct FailureTests {
 
     @Test func compensationRunsOnlyAfterFailure() async {
         let queue = OperationQueue()
-        let ran = Recorder<String>()
+        let ran = TestRecorder<String>()
         let upload = failing()
         let next = queue.add(after: upload) { _ in ran.record("next") }
         let good = queue.add("good") { 1 }
@@ -273,14 +273,14 @@ struct FailureTests {
     @Test(arguments: [false, true])
     func handlerCapturesAreReleasedWithoutLock(hasDependent: Bool) async {
         final class Probe: Sendable {
-            let seen: Recorder<String>
+            let seen: TestRecorder<String>
             let operation: @Sendable () -> Operation?
-            init(_ seen: Recorder<String>, _ operation: @escaping @Sendable () -> Operation?) {
+            init(_ seen: TestRecorder<String>, _ operation: @escaping @Sendable () -> Operation?) {
                 (self.seen, self.operation) = (seen, operation)
             }
             deinit { seen.record(operation()?.name ?? "-") }
         }
-        let (queue, seen, done) = (suspendedQueue(), Recorder<String>(), Signal())
+        let (queue, seen, done) = (suspendedQueue(), TestRecorder<String>(), Signal())
         let operation = BlockOperation {
             let current = Operation.current
             let probe = Probe(seen) { [weak current] in current }

@@ -13,7 +13,7 @@ struct ProgressControlTests {
         let root = Progress(totalUnitCount: 2)
         let middle = Progress(totalUnitCount: 2, parent: root, pendingUnitCount: 1)
         let leaf = Progress(totalUnitCount: 2, parent: middle, pendingUnitCount: 1)
-        let (called, done) = (Recorder<String>(), Signal())
+        let (called, done) = (TestRecorder<String>(), Signal())
         leaf.cancellationHandler = {
             called.record("leaf")
             done.send()
@@ -61,7 +61,7 @@ struct ProgressControlTests {
     @Test func handlersRunInTheOrderSet() {
         let parent = Progress(totalUnitCount: 1)
         let child = Progress(totalUnitCount: 1, parent: parent, pendingUnitCount: 1)
-        let (calls, done) = (Recorder<Int>(), Signal())
+        let (calls, done) = (TestRecorder<Int>(), Signal())
         child.cancellationHandler = { calls.record(0) }
         parent.cancel()
         for number in 1...20 { child.cancellationHandler = { calls.record(number) } }
@@ -72,7 +72,7 @@ struct ProgressControlTests {
 
     @Test func handlerMayUseTheProgress() {
         let (progress, isFinished, done) = (
-            Progress(totalUnitCount: 1), Recorder<Bool>(), Signal()
+            Progress(totalUnitCount: 1), TestRecorder<Bool>(), Signal()
         )
         progress.cancellationHandler = { [unowned progress] in
             progress.completedUnitCount = 1

@@ -18,7 +18,7 @@ struct QualityOfServiceTests {
     // MARK: Where it was made
 
     @Test func operationInfersItsCreatorsQuality() async {
-        let seen = Recorder<QualityOfService>()
+        let seen = TestRecorder<QualityOfService>()
         for quality in [QualityOfService.background, .default, .userInteractive] {
             let outer = BlockOperation { seen.record(Operation().effectiveQualityOfService) }
             outer.qualityOfService = quality
@@ -28,8 +28,8 @@ struct QualityOfServiceTests {
     }
 
     @Test func operationMadeInAnAsyncBodyInfersItsQuality() async {
-        let seen = Recorder<QualityOfService>()
-        let outer = AsyncOperation {
+        let seen = TestRecorder<QualityOfService>()
+        let outer = TypedOperation<Void> {
             await Task.yield()
             seen.record(Operation().effectiveQualityOfService)
         }
@@ -221,7 +221,7 @@ struct QualityOfServiceTests {
         let (inner, outerQueue) = (suspendedQueue(), OperationQueue())
         let awaited = operation(.background)
         inner.addOperation(awaited)
-        let outer = AsyncOperation { await inner.waitUntilAllOperationsAreFinished() }
+        let outer = TypedOperation<Void> { await inner.waitUntilAllOperationsAreFinished() }
         outer.qualityOfService = .userInteractive
         outerQueue.addOperation(outer)
         #expect(await comesTrue { awaited.effectiveQualityOfService != .background })
@@ -257,13 +257,13 @@ struct QualityOfServiceTests {
     func taskHasThePriorityOfItsOperation(
         quality: QualityOfService, expected: TaskPriority
     ) async {
-        let seen = Recorder<TaskPriority>()
+        let seen = TestRecorder<TaskPriority>()
         let record: @Sendable () async -> Void = { seen.record(Task.basePriority ?? .medium) }
-        let prepared = AsyncOperation(body: record)
+        let prepared = TypedOperation<Void>(body: record)
         let plain = await withCheckedContinuation { continuation in
             BlockOperation {
                 continuation.resume(
-                    returning: AsyncOperation(body: record))
+                    returning: TypedOperation<Void>(body: record))
             }.start()
         }
         for operation in [prepared, plain] {

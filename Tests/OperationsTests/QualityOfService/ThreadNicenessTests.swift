@@ -23,7 +23,7 @@ struct ThreadNicenessTests {
         (QualityOfService.background, Int32(10)), (.utility, 5), (.default, 0), (.userInitiated, 0),
     ])
     func blockRunsAtTheNicenessOfItsQuality(quality: QualityOfService, expected: Int32) async {
-        let seen = Recorder<Int32>()
+        let seen = TestRecorder<Int32>()
         let plain = BlockOperation { seen.record(Self.niceness()) }
         let blocks = BlockOperation { seen.record(Self.niceness()) }
         for _ in 0..<3 { blocks.addExecutionBlock { seen.record(Self.niceness()) } }
@@ -60,7 +60,7 @@ struct ThreadNicenessTests {
     @Test func whatIsPromotedWhileAnotherOneRunsCountsAtTheNextClaim() async {
         let queue = serialQueue()
         let (started, go) = (Signal(), Signal())
-        let seen = Recorder<Int32>()
+        let seen = TestRecorder<Int32>()
         let promoted = BlockOperation { seen.record(currentNiceness()) }
         promoted.qualityOfService = .background
         let last = BlockOperation {}
@@ -81,7 +81,7 @@ struct ThreadNicenessTests {
     }
 
     @Test func threadPriorityComesBeforeQuality() async {
-        let seen = Recorder<Int32>()
+        let seen = TestRecorder<Int32>()
         let operation = BlockOperation { seen.record(Self.niceness()) }
         operation.threadPriority = 0.25
         operation.qualityOfService = .background
@@ -96,7 +96,7 @@ struct ThreadNicenessTests {
     }
 
     @Test func theQueuesQualityCountsAndEachOperationGetsItsOwn() async {
-        let seen = Recorder<[Int32]>()
+        let seen = TestRecorder<[Int32]>()
         let queue = serialQueue()
         queue.qualityOfService = .background
         queue.isSuspended = true
@@ -112,7 +112,7 @@ struct ThreadNicenessTests {
     }
 
     @Test func operationsThatAreWaitingAreRaisedWithTheirQueue() async {
-        let seen = Recorder<Int32>()
+        let seen = TestRecorder<Int32>()
         let queue = suspendedQueue()
         for _ in 0..<50 { queue.addOperation { seen.record(Self.niceness()) } }
         queue.qualityOfService = .background
@@ -124,7 +124,7 @@ struct ThreadNicenessTests {
     }
 
     @Test func operationBehindRaisesThoseAheadOfIt() async {
-        let seen = Recorder<Int32>()
+        let seen = TestRecorder<Int32>()
         let queue = suspendedQueue()
         for _ in 0..<50 {
             let operation = BlockOperation { seen.record(Self.niceness()) }
@@ -140,7 +140,7 @@ struct ThreadNicenessTests {
     }
 
     @Test func promotionMakesNothingSlower() async {
-        let seen = Recorder<Int32>()
+        let seen = TestRecorder<Int32>()
         let queue = suspendedQueue()
         queue.addOperation { seen.record(Self.niceness()) }
         let last = BlockOperation { seen.record(Self.niceness()) }
@@ -159,7 +159,7 @@ struct ThreadNicenessTests {
     func operationThatIsPromotedWhileItRunsKeepsItsThread(
         usesFastPath: Bool, isObserved: Bool
     ) async {
-        let (begun, promoted, seen) = (Signal(), Signal(), Recorder<Int32>())
+        let (begun, promoted, seen) = (Signal(), Signal(), TestRecorder<Int32>())
         let queue = serialQueue()
         queue.qualityOfService = .background
         let work: @Sendable () -> Void = {
@@ -190,7 +190,7 @@ struct ThreadNicenessTests {
     /// worker.
     @Test func asyncBodyHasTheNicenessOfItsQuality() async {
         await #expect(processExitsWith: .success) {
-            let (begun, promoted, seen) = (Signal(), Signal(), Recorder<Int32>())
+            let (begun, promoted, seen) = (Signal(), Signal(), TestRecorder<Int32>())
             let operation = TypedOperation<Void> {
                 seen.record(ThreadNicenessTests.niceness())
                 await Task.yield()
@@ -217,8 +217,8 @@ struct ThreadNicenessTests {
     }
 
     @Test func workersOfEveryNicenessAreReused() async {
-        let seen = Recorder<Int32>()
-        let threads = Recorder<Int32>()
+        let seen = TestRecorder<Int32>()
+        let threads = TestRecorder<Int32>()
         let queue = serialQueue()
         var expected: [Int32] = []
         for index in 0..<60 {
@@ -272,7 +272,7 @@ struct ThreadNicenessTests {
     /// Each worker of the class takes the next operation; no thread is made for each one.
     @Test func threadsAreNotSpentOnWorkThatIsAllNice() async {
         await #expect(processExitsWith: .success) {
-            let threads = Recorder<Int32>()
+            let threads = TestRecorder<Int32>()
             let queue = serialQueue()
             queue.qualityOfService = .background
             for _ in 0..<1_000 { queue.addOperation { threads.record(ThreadProbe()?.id ?? 0) } }
@@ -285,8 +285,8 @@ struct ThreadNicenessTests {
 
     // MARK: With the right to lower niceness
 
-    @Test(.enabled(if: isRoot)) func userInteractiveWorkIsFavoured() async {
-        let seen = Recorder<Int32>()
+    @Test(.enabled(if: isRoot)) func userInteractiveWorkIsFavored() async {
+        let seen = TestRecorder<Int32>()
         let operation = BlockOperation { seen.record(Self.niceness()) }
         operation.qualityOfService = .userInteractive
         await OperationQueue().addOperations([operation], waitUntilFinished: true)
@@ -298,7 +298,7 @@ struct ThreadNicenessTests {
     @Test(.enabled(if: isRoot)) func unprivilegedProcessGetsWhatItMay() async {
         await #expect(processExitsWith: .success) {
             guard setuid(65_534) == 0 else { exit(9) }
-            let seen = Recorder<[Int32]>()
+            let seen = TestRecorder<[Int32]>()
             let queue = serialQueue()
             queue.isSuspended = true
             // Each promotes those ahead, so the qualities fall.
@@ -332,7 +332,7 @@ struct ThreadNicenessTests {
         await #expect(processExitsWith: .success) {
             startTestThread {
                 let queue = OperationQueue()
-                let seen = Recorder<Int32>()
+                let seen = TestRecorder<Int32>()
                 queue.addOperations([BlockOperation {}], waitUntilFinished: true)
                 guard setuid(65_534) == 0 else { exit(9) }
                 var limit = rlimit(rlim_cur: 1, rlim_max: 1)

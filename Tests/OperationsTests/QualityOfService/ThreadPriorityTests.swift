@@ -20,7 +20,7 @@ struct ThreadPriorityTests {
 
     @Test(arguments: [(0.0, 19), (0.25, 10), (0.5, 0)])
     func itIsInForceDuringMain(priority: Double, expected: Int32) async {
-        let seen = Recorder<Int32>()
+        let seen = TestRecorder<Int32>()
         let operation = BlockOperation { seen.record(Self.niceness()) }
         operation.threadPriority = priority
         await OperationQueue().addOperations([operation], waitUntilFinished: true)
@@ -28,7 +28,7 @@ struct ThreadPriorityTests {
     }
 
     @Test func operationsAndCompletionBlocksAfterwardsRunAsUsual() async {
-        let seen = Recorder<Int32>()
+        let seen = TestRecorder<Int32>()
         let queue = serialQueue()
         for index in 0..<20 {
             let operation = BlockOperation { if index % 2 == 1 { seen.record(Self.niceness()) } }
@@ -54,7 +54,7 @@ struct ThreadPriorityTests {
     /// several.
     @Test(arguments: [true, false], [1, 3])
     func theThreadEndsWithTheOperation(usesFastPath: Bool, blocks: Int) async {
-        let seen = Recorder<(niceness: Int32, thread: Int32)>()
+        let seen = TestRecorder<(niceness: Int32, thread: Int32)>()
         let work: @Sendable () -> Void = {
             seen.record((Self.niceness(), ThreadProbe()?.id ?? 0))
         }
@@ -120,7 +120,7 @@ struct ThreadPriorityTests {
     @TaskLocal private static var number = 0
 
     @Test func theThreadHasTheTaskLocalValuesOfAScope() async throws {
-        let seen = Recorder<Int>()
+        let seen = TestRecorder<Int>()
         try await Self.$number.withValue(7) {
             try await withOperationQueue { queue in
                 let operation = BlockOperation { seen.record(Self.number) }
@@ -132,7 +132,7 @@ struct ThreadPriorityTests {
     }
 
     @Test func operationStartedByHandDoesNotChangeItsWorker() async {
-        let seen = Recorder<Int32>()
+        let seen = TestRecorder<Int32>()
         let queue = serialQueue()
         queue.addOperation {
             let inner = BlockOperation { seen.record(Self.niceness()) }

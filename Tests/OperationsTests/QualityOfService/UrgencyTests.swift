@@ -257,7 +257,7 @@ struct UrgencyTests {
         }
     }
 
-    // MARK: Ageing
+    // MARK: Aging
 
     /// Each urgent operation adds another one until the other operations have begun.
     @Test(arguments: [true, false])

@@ -120,7 +120,7 @@ struct BatchSuccessorTests {
     }
 
     @Test func successorOfHigherPriorityGoesBeforeTheRestOfABatch() async {
-        let (queue, order) = (OperationQueue(), Recorder<Int>())
+        let (queue, order) = (OperationQueue(), TestRecorder<Int>())
         queue.maxConcurrentOperationCount = 1
         queue.claimsBatches()
         queue.isSuspended = true

@@ -123,7 +123,7 @@ struct BlockTests {
             ("observing", false, { $0.observe(\.operationCount) { _, _ in }.invalidate() }),
             ("observing both", true, { $0.observe(\.operations) { _, _ in }.invalidate() }),
             ("order", true, { $0.order = .fifo }),
-            ("ageing", true, { $0.ageing = .seconds(3600) }),
+            ("aging", true, { $0.aging = .seconds(3600) }),
             ("quality", false, { $0.qualityOfService = .userInitiated }),
             ("progress", false, { _ = $0.progress }),
             ("capacity", false, { queue in queue.eventOffering { $0.beginLeavingOneByOne() } }),

@@ -15,7 +15,7 @@ struct CapacityTests {
 
     /// A task that waits for capacity, records its admission, and uses its place for an operation.
     private func waiter(
-        _ name: String, _ queue: OperationQueue, below limit: Int, _ recorder: Recorder<String>
+        _ name: String, _ queue: OperationQueue, below limit: Int, _ recorder: TestRecorder<String>
     ) -> Task<Void, any Error> {
         Task {
             do {
@@ -47,7 +47,7 @@ struct CapacityTests {
     }
 
     @Test func waitersAreAdmittedInOrder() async throws {
-        let (queue, recorder) = (suspendedQueue(), Recorder<String>())
+        let (queue, recorder) = (suspendedQueue(), TestRecorder<String>())
         queue.maxConcurrentOperationCount = 1
         let operations = (0..<3).map { _ in BlockOperation {} }
         await queue.addOperations(operations, waitUntilFinished: false)
@@ -73,7 +73,7 @@ struct CapacityTests {
     }
 
     @Test func placeCountsUntilReturned() async throws {
-        let (queue, recorder) = (OperationQueue(), Recorder<String>())
+        let (queue, recorder) = (OperationQueue(), TestRecorder<String>())
         func hold(_ body: () async -> Void) async throws {
             let place = try await queue.acquireCapacity(below: 1)
             await body()
@@ -92,7 +92,7 @@ struct CapacityTests {
     }
 
     @Test func cancelledTaskStopsWaiting() async throws {
-        let (queue, recorder) = (suspendedQueue(), Recorder<String>())
+        let (queue, recorder) = (suspendedQueue(), TestRecorder<String>())
         for _ in 0..<3 { queue.addOperation {} }
         let first = waiter("first", queue, below: 1, recorder)
         await waiterCount(of: queue, reaches: 1)
@@ -156,7 +156,7 @@ struct CapacityTests {
     /// The first operation of a batch finishes while a task waits, and the next one keeps running.
     @Test(arguments: [true, false])
     func finishedOperationOfBatchFreesCapacity(isFirstWait: Bool) async throws {
-        let (queue, recorder) = (batchingQueue(), Recorder<String>())
+        let (queue, recorder) = (batchingQueue(), TestRecorder<String>())
         if !isFirstWait { try await queue.waitForCapacity(below: 1) }
         let (began, proceed) = (Signal(), Signal())
         for _ in 0..<2 {
@@ -180,7 +180,7 @@ struct CapacityTests {
     /// A chain in which each operation would follow in the batch of the previous one.
     @Test(arguments: [true, false])
     func followerInBatchDoesNotDelayCapacity(isFirstWait: Bool) async throws {
-        let (queue, recorder) = (batchingQueue(), Recorder<String>())
+        let (queue, recorder) = (batchingQueue(), TestRecorder<String>())
         if !isFirstWait { try await queue.waitForCapacity(below: 1) }
         let (began, proceed) = (Signal(), Signal())
         let chain = (0..<2).map { _ in

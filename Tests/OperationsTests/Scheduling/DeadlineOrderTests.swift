@@ -8,7 +8,7 @@ import Testing
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct DeadlineOrderTests {
     private func adder(
-        _ queue: OperationQueue, _ recorder: Recorder<String>
+        _ queue: OperationQueue, _ recorder: TestRecorder<String>
     ) -> (String, Int64?, Operation.QueuePriority) -> Operation {
         { name, deadline, priority in
             let operation = BlockOperation { recorder.record(name) }
@@ -26,7 +26,7 @@ struct DeadlineOrderTests {
     }
 
     @Test func earliestDeadlineGoesFirstWithinPriority() async {
-        let (queue, recorder) = (queue(), Recorder<String>())
+        let (queue, recorder) = (queue(), TestRecorder<String>())
         let add = adder(queue, recorder)
         _ = add("none", nil, .normal)
         _ = add("late", 30, .normal)
@@ -40,7 +40,7 @@ struct DeadlineOrderTests {
     }
 
     @Test func deadlineCanBeSetAndRemovedInQueue() async {
-        let (queue, recorder) = (queue(), Recorder<String>())
+        let (queue, recorder) = (queue(), TestRecorder<String>())
         let add = adder(queue, recorder)
         let a = add("a", nil, .normal)
         let b = add("b", 5, .normal)
@@ -55,7 +55,7 @@ struct DeadlineOrderTests {
     }
 
     @Test func deadlineSurvivesChangeOfPriority() async {
-        let (queue, recorder) = (queue(), Recorder<String>())
+        let (queue, recorder) = (queue(), TestRecorder<String>())
         let add = adder(queue, recorder)
         _ = add("high", nil, .high)
         let moved = add("moved", 5, .normal)
@@ -67,7 +67,7 @@ struct DeadlineOrderTests {
 
     /// The ring compacts its operations while one operation stays at its head.
     @Test func deadlineSurvivesRenumbering() async {
-        let (queue, recorder) = (queue(), Recorder<String>())
+        let (queue, recorder) = (queue(), TestRecorder<String>())
         let add = adder(queue, recorder)
         let key = Operation()
         let head = BlockOperation {}
@@ -98,7 +98,7 @@ struct DeadlineOrderTests {
         let queue = serialQueue()
         queue.claimsSeveral()
         queue.isSuspended = true
-        let recorder = Recorder<String>()
+        let recorder = TestRecorder<String>()
         queue.addOperation {
             recorder.record("adds")
             let urgent = BlockOperation { recorder.record("urgent") }

@@ -122,7 +122,7 @@ struct OperationQueueTests {
     @Test func serialQueueStartsByPriorityThenInOrder() async {
         let queue = serialQueue()
         queue.isSuspended = true
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         for round in 0..<3 {
             for priority in Operation.QueuePriority.allCases {
                 let operation = BlockOperation { order.record("\(priority) \(round)") }
@@ -139,7 +139,7 @@ struct OperationQueueTests {
     @Test func changedPriorityGoesBehindEqualPriorities() async {
         let queue = serialQueue()
         queue.isSuspended = true
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let operations = ["a", "b", "c"].map { name in BlockOperation { order.record(name) } }
         operations[2].queuePriority = .high
         for operation in operations { queue.addOperation(operation) }
@@ -156,7 +156,7 @@ struct OperationQueueTests {
         for _ in 0..<2000 { queue.addOperation {} }
         await queue.drain()
         queue.isSuspended = true
-        let order = Recorder<Int>()
+        let order = TestRecorder<Int>()
         let last = BlockOperation { order.record(99) }
         queue.addOperation { last.queuePriority = .veryHigh }
         for index in 0..<8 { queue.addOperation { order.record(index) } }
@@ -169,7 +169,7 @@ struct OperationQueueTests {
     @Test func unreadyOperationIsOvertakenWhateverItsPriority() async {
         let queue = serialQueue()
         queue.isSuspended = true
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let first = BlockOperation { order.record("dependency") }
         first.queuePriority = .veryLow
         let urgent = BlockOperation { order.record("urgent") }
@@ -207,7 +207,7 @@ struct OperationQueueTests {
 
     @Test func currentIsQueueOfOperation() async {
         let queue = OperationQueue()
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         queue.addOperation {
             seen.record(OperationQueue.current === queue)
             BlockOperation { seen.record(OperationQueue.current === queue) }.start()
@@ -231,7 +231,7 @@ struct OperationQueueTests {
 
     @Test func blockInheritsQualityOfServiceAndPassesAddOperation() async {
         final class Watching: OperationQueue, @unchecked Sendable {
-            let added = Recorder<QualityOfService>()
+            let added = TestRecorder<QualityOfService>()
             override func addOperation(_ operation: Operation) {
                 added.record(operation.qualityOfService)
                 super.addOperation(operation)
@@ -267,7 +267,7 @@ struct OperationQueueTests {
 
     @Test func mainQueueRunsSeriallyOnMainThread() async {
         let inside = Occupancy()
-        let wasCurrent = Recorder<Bool>()
+        let wasCurrent = TestRecorder<Bool>()
         for _ in 0..<20 {
             OperationQueue.main.addOperation {
                 inside.enter()

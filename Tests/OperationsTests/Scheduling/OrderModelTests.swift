@@ -5,7 +5,7 @@ import Testing
 
 @testable import Operations
 
-/// Compares every order, with deadlines, ageing, barriers, and changes of priorities and places,
+/// Compares every order, with deadlines, aging, barriers, and changes of priorities and places,
 /// with `OrderModel`.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct OrderModelTests {
@@ -19,7 +19,7 @@ struct OrderModelTests {
     private struct Run {
         var random: SplitMix64
         let steps = StepQueue()
-        let recorder = Recorder<Int>()
+        let recorder = TestRecorder<Int>()
         var model = OrderModel()
         var operations: [Int: Operation] = [:]
         /// The dependencies of the operations that are not ready.
@@ -127,11 +127,11 @@ struct OrderModelTests {
             steps.queue.order = model.order
             if random.happens(1, in: 2) {
                 model.span = random.happens(1, in: 3) ? nil : Int64(1 + random.below(40))
-                steps.queue.ageing = model.span.map { .nanoseconds($0) }
+                steps.queue.aging = model.span.map { .nanoseconds($0) }
             }
-            let wasAgeing = before.0 != .fifo && before.1 != nil
-            // The order and the ageing are set one after the other.
-            guard !wasAgeing || model.order == .fifo || model.span == nil else { return }
+            let wasAging = before.0 != .fifo && before.1 != nil
+            // The order and the aging are set one after the other.
+            guard !wasAging || model.order == .fifo || model.span == nil else { return }
             for item in model.items where item.readySince != nil {
                 model.change(item.number) { $0.readySince = steps.clock.now }
             }

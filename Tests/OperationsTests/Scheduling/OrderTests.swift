@@ -27,7 +27,7 @@ struct OrderTests {
     func fifoQueueIgnoresPriorities(count: Int) async {
         let queue = serialQueue()
         queue.order = .fifo
-        let recorder = Recorder<Int>()
+        let recorder = TestRecorder<Int>()
         var random = SplitMix64(seed: 1)
         for number in 0..<count {
             let operation = BlockOperation { recorder.record(number) }
@@ -43,7 +43,7 @@ struct OrderTests {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = width
         queue.order = .fifo
-        let (key, recorder) = (Operation(), Recorder<String>())
+        let (key, recorder) = (Operation(), TestRecorder<String>())
         let first = named("first") { recorder.record("first") }
         let second = named("second") { recorder.record("second") }
         first.addDependency(key)
@@ -93,7 +93,7 @@ struct OrderTests {
         let queue = suspendedQueue()
         queue.maxConcurrentOperationCount = 1
         queue.order = .fifo
-        let (key, recorder) = (Operation(), Recorder<Int>())
+        let (key, recorder) = (Operation(), TestRecorder<Int>())
         let operations = (0..<3).map { number in BlockOperation { recorder.record(number) } }
         operations[1].addDependency(key)
         // Becomes ready before the operation in between, while no other operation is ready.
@@ -110,7 +110,7 @@ struct OrderTests {
     @Test func barriersHoldInFIFOQueue() async {
         let queue = OperationQueue()
         queue.order = .fifo
-        let recorder = Recorder<String>()
+        let recorder = TestRecorder<String>()
         let key = Operation()
         let before = named("before") { recorder.record("before") }
         before.addDependency(key)
@@ -134,7 +134,7 @@ struct OrderTests {
         }
         let queue = serialQueue()
         queue.order = .fifo
-        let recorder = Recorder<Int>()
+        let recorder = TestRecorder<Int>()
         let fickle = Fickle { recorder.record(0) }
         queue.addOperation(fickle)
         queue.addOperation { recorder.record(1) }
@@ -150,7 +150,7 @@ struct OrderTests {
         let queue = serialQueue()
         queue.order = .fifo
         let others = OperationQueue()
-        let recorder = Recorder<Int>()
+        let recorder = TestRecorder<Int>()
         var random = SplitMix64(seed: 2)
         var cancelled: [Operation] = []
         for number in 0..<count {
@@ -182,7 +182,7 @@ struct OrderTests {
         let queue = suspendedQueue()
         queue.maxConcurrentOperationCount = 1
         queue.order = .lifo
-        let recorder = Recorder<Int>()
+        let recorder = TestRecorder<Int>()
         var random = SplitMix64(seed: 3)
         var added: [(number: Int, lane: Int)] = []
         for number in 0..<count {
@@ -203,7 +203,7 @@ struct OrderTests {
         queue.claimsSeveral()
         queue.isSuspended = true
         queue.order = .lifo
-        let recorder = Recorder<String>()
+        let recorder = TestRecorder<String>()
         for number in 0..<20 { queue.addOperation { recorder.record("\(number)") } }
         queue.addOperation {
             recorder.record("adds")
@@ -235,8 +235,8 @@ struct OrderTests {
             group.addTask {
                 for index in 0..<count / 20 {
                     queue.order = OperationQueueOrder.allCases[index % 3]
-                    if index % 4 == 0 { queue.ageing = .microseconds(10) }
-                    if index % 4 == 2 { queue.ageing = nil }
+                    if index % 4 == 0 { queue.aging = .microseconds(10) }
+                    if index % 4 == 2 { queue.aging = nil }
                     if index % 5 == 0 { queue.maxConcurrentOperationCount = 1 + index % 3 }
                     await Task.yield()
                 }
@@ -251,8 +251,8 @@ struct OrderTests {
 
     @Test func mainQueueKeepsItsOrder() {
         OperationQueue.main.order = .lifo
-        OperationQueue.main.ageing = .seconds(1)
-        #expect(OperationQueue.main.order == .priority && OperationQueue.main.ageing == nil)
+        OperationQueue.main.aging = .seconds(1)
+        #expect(OperationQueue.main.order == .priority && OperationQueue.main.aging == nil)
     }
 
     // MARK: Explaining

@@ -60,7 +60,7 @@ struct PoolTimeTests {
                 Self.require(periodic.waitUntilFinished(timeout: limit), "a third run")
                 let never = Operation()
                 let waiting = queue.add { () async -> Bool in
-                    await never.finished(within: span)
+                    await never.finished(timeout: span)
                 }
                 Self.require(waiting.waitUntilFinished(timeout: limit), "the end of a wait")
                 exit(EXIT_SUCCESS)

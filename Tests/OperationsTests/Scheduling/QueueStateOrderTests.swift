@@ -8,7 +8,7 @@ struct QueueStateOrderTests {
         case add(String, Operation.QueuePriority = .normal, deadline: Int64? = nil)
         case barrier(String)
         case advance(Int64)
-        case arrange(OperationQueueOrder, ageing: Int64? = nil)
+        case arrange(OperationQueueOrder, aging: Int64? = nil)
         case setPriority(String, Operation.QueuePriority)
         case setDeadline(String, Int64)
         /// A worker claims the next operation, and returns it to the queue.
@@ -56,90 +56,90 @@ struct QueueStateOrderTests {
             ], ["a", "|", "b", "c"]),
     ]
 
-    private static let ageing = [
+    private static let aging = [
         Row(
             "an operation rises when the clock passes a multiple of the span",
             [
-                .arrange(.priority, ageing: 10), .advance(9), .add("low", .low), .advance(1),
+                .arrange(.priority, aging: 10), .advance(9), .add("low", .low), .advance(1),
                 .add("normal"),
             ], ["low", "normal"]),
         Row(
             "no operation rises between two multiples of the span",
             [
-                .arrange(.priority, ageing: 10), .add("low", .low), .advance(9), .add("normal"),
+                .arrange(.priority, aging: 10), .add("low", .low), .advance(9), .add("normal"),
             ], ["normal", "low"]),
         Row(
             "at the same level the earliest deadline goes first",
             [
-                .arrange(.priority, ageing: 10), .add("low", .low), .advance(10), .add("normal"),
+                .arrange(.priority, aging: 10), .add("low", .low), .advance(10), .add("normal"),
                 .add("due", deadline: 1),
             ], ["due", "low", "normal"]),
         Row(
             "lifo: at the same level the last place goes first",
             [
-                .arrange(.lifo, ageing: 10), .add("low", .low), .advance(10), .add("a"), .add("b"),
+                .arrange(.lifo, aging: 10), .add("low", .low), .advance(10), .add("a"), .add("b"),
                 .advance(10), .add("new"),
             ], ["b", "a", "low", "new"]),
         Row(
             "the span counts behind a barrier",
             [
-                .arrange(.priority, ageing: 10), .add("a"), .barrier("|"), .add("old", .low),
+                .arrange(.priority, aging: 10), .add("a"), .barrier("|"), .add("old", .low),
                 .advance(20), .run, .add("normal"), .add("high", .high),
             ], ["a", "|", "old", "high", "normal"]),
         Row(
             "a new priority starts the span anew",
             [
-                .arrange(.priority, ageing: 10), .add("a", .low), .advance(20), .add("b"),
+                .arrange(.priority, aging: 10), .add("a", .low), .advance(20), .add("b"),
                 .advance(10), .setPriority("a", .normal),
             ], ["b", "a"]),
         Row(
             "a new deadline does not",
             [
-                .arrange(.priority, ageing: 10), .add("a"), .advance(20), .add("b", deadline: 1),
+                .arrange(.priority, aging: 10), .add("a"), .advance(20), .add("b", deadline: 1),
                 .setDeadline("a", 5),
             ], ["a", "b"]),
         Row(
             "neither does a worker that gives the operation back",
             [
-                .arrange(.priority, ageing: 10), .add("a", .low), .advance(20), .claimAndReturn,
+                .arrange(.priority, aging: 10), .add("a", .low), .advance(20), .claimAndReturn,
                 .add("b"),
             ], ["a", "b"]),
         Row(
-            "the span counts from the time at which ageing was set",
-            [.add("a", .low), .advance(50), .arrange(.priority, ageing: 10), .add("b")],
+            "the span counts from the time at which aging was set",
+            [.add("a", .low), .advance(50), .arrange(.priority, aging: 10), .add("b")],
             ["b", "a"]),
         Row(
             "another span keeps the ages",
             [
-                .arrange(.priority, ageing: 10), .add("a", .low), .advance(50),
-                .arrange(.priority, ageing: 20), .add("b"),
+                .arrange(.priority, aging: 10), .add("a", .low), .advance(50),
+                .arrange(.priority, aging: 20), .add("b"),
             ], ["a", "b"]),
         Row(
             "another order keeps the ages",
             [
-                .arrange(.priority, ageing: 10), .add("a", .low), .advance(50),
-                .arrange(.lifo, ageing: 10), .add("b"),
+                .arrange(.priority, aging: 10), .add("a", .low), .advance(50),
+                .arrange(.lifo, aging: 10), .add("b"),
             ], ["a", "b"]),
         Row(
             "the strict order keeps the span and no ages",
             [
-                .arrange(.priority, ageing: 10), .add("a", .low), .advance(50),
-                .arrange(.fifo, ageing: 10), .arrange(.priority, ageing: 10), .add("b"),
+                .arrange(.priority, aging: 10), .add("a", .low), .advance(50),
+                .arrange(.fifo, aging: 10), .arrange(.priority, aging: 10), .add("b"),
             ], ["b", "a"]),
         Row(
-            "without ageing, priorities are what they were",
+            "without aging, priorities are what they were",
             [
-                .arrange(.priority, ageing: 10), .add("a", .low), .add("b"), .advance(50),
+                .arrange(.priority, aging: 10), .add("a", .low), .add("b"), .advance(50),
                 .add("c", .high), .arrange(.priority),
             ], ["c", "b", "a"]),
         Row(
             "a time that goes back stands still",
             [
-                .arrange(.priority, ageing: 10), .add("a"), .advance(-500), .add("b", .low),
+                .arrange(.priority, aging: 10), .add("a"), .advance(-500), .add("b", .low),
             ], ["a", "b"]),
     ]
 
-    @Test(arguments: orders + ageing)
+    @Test(arguments: orders + aging)
     func theNextOperationIsTheOneThatTheOrderWants(row: Row) {
         let queue = DrivenQueue()
         for event in row.events { queue.handle(event) }
@@ -168,7 +168,7 @@ private final class DrivenQueue {
         case .add(let name, let priority, let deadline): add(name, priority, deadline)
         case .barrier(let name): addBarrier(name)
         case .advance(let nanoseconds): clock.advance(by: nanoseconds)
-        case .arrange(let order, let span): state.arrange(order: order, ageingSpan: span)
+        case .arrange(let order, let span): state.arrange(order: order, agingSpan: span)
         case .setPriority(let name, let priority):
             if let operation = operations[name] {
                 state.changePriority(of: operation, to: priority)

@@ -8,17 +8,17 @@ import Testing
 struct ReadyOrderTests {
     @Test(arguments: OperationQueueOrder.allCases, [nil, 1, 40] as [Int64?])
     func ruleKeepsItsSettings(setting: OperationQueueOrder, span: Int64?) {
-        var order = ReadyOrder(setting, ageingSpan: span, cursor: 3)
+        var order = ReadyOrder(setting, agingSpan: span, cursor: 3)
         order.advance(to: 8)
-        #expect(order.setting == setting && order.ageingSpan == span)
+        #expect(order.setting == setting && order.agingSpan == span)
         #expect(order.isDefault == (setting == .priority && span == nil))
         #expect(order.isStrict == (setting == .fifo))
-        #expect(order.isAgeing == (setting != .fifo && span != nil))
+        #expect(order.isAging == (setting != .fifo && span != nil))
         #expect(order.cursor == (setting == .fifo ? 8 : nil))
     }
 
     @Test func theCursorMovesBackToAnEarlierPlaceOnly() {
-        var order = ReadyOrder(.fifo, ageingSpan: nil, cursor: 5)
+        var order = ReadyOrder(.fifo, agingSpan: nil, cursor: 5)
         order.moveBack(to: 7)
         #expect(order.cursor == 5)
         order.moveBack(to: 2)
@@ -40,19 +40,19 @@ struct ReadyOrderTests {
         (since: 10, now: 19, steps: 0), (since: 15, now: 44, steps: 3),
     ])
     func stepsLieAtTheMultiplesOfTheSpan(since: Int64, now: Int64, steps: Int) {
-        let order = ReadyOrder(.priority, ageingSpan: 10, cursor: 0)
+        let order = ReadyOrder(.priority, agingSpan: 10, cursor: 0)
         let (old, new) = (
             Self.key(order, readySince: since), Self.key(order, lane: steps, readySince: now)
         )
         #expect(old.step == new.step)
     }
 
-    @Test func onlyAgeingMakesStepsAndOnlyLifoReversesPlaces() {
+    @Test func onlyAgingMakesStepsAndOnlyLifoReversesPlaces() {
         for setting in OperationQueueOrder.allCases {
             for span in [nil, 10] as [Int64?] {
-                let order = ReadyOrder(setting, ageingSpan: span, cursor: 0)
-                let key = Self.key(order, place: 7, lane: 2, readySince: order.isAgeing ? 50 : nil)
-                #expect(key.step == (order.isAgeing ? 3 : 0), "\(order)")
+                let order = ReadyOrder(setting, agingSpan: span, cursor: 0)
+                let key = Self.key(order, place: 7, lane: 2, readySince: order.isAging ? 50 : nil)
+                #expect(key.step == (order.isAging ? 3 : 0), "\(order)")
                 #expect(key.number == (setting == .lifo ? -7 : 7), "\(order)")
             }
         }
@@ -61,7 +61,7 @@ struct ReadyOrderTests {
     /// With the longest span no operation ever rises, and no arithmetic overflows.
     @Test(arguments: [1, Int64.max])
     func theEndsOfTheTimeAxisAreOrdered(span: Int64) {
-        let order = ReadyOrder(.priority, ageingSpan: span, cursor: 0)
+        let order = ReadyOrder(.priority, agingSpan: span, cursor: 0)
         let first = Self.key(order, lane: 4, readySince: 0)
         let last = Self.key(order, lane: 0, readySince: .max)
         #expect(first < last)
@@ -73,9 +73,9 @@ struct ReadyOrderTests {
         var random = SplitMix64(seed: seed)
         for round in 0..<2_000 {
             let isReversed = random.happens(1, in: 2)
-            var model = AgeingModel(span: Int64(1 + random.below(40)), isReversed: isReversed)
+            var model = AgingModel(span: Int64(1 + random.below(40)), isReversed: isReversed)
             for place in 0..<8 {
-                var item = AgeingModel.Item(
+                var item = AgingModel.Item(
                     place: place, lane: random.below(5), since: Int64(random.below(200)))
                 if random.happens(1, in: 3) { item.turn.deadline = Int64(random.below(3)) }
                 model.items.append(item)
@@ -96,7 +96,7 @@ struct ReadyOrderTests {
     @Test(arguments: [1, 2, 3, UInt64.random(in: 4...UInt64.max)], [false, true])
     func theFirstOperationIsTheOneWithTheHighestLevel(seed: UInt64, isReversed: Bool) {
         var random = SplitMix64(seed: seed)
-        var run = AgeingRun(span: Int64(1 + random.below(40)), isReversed: isReversed)
+        var run = AgingRun(span: Int64(1 + random.below(40)), isReversed: isReversed)
         for event in 0..<3_000 {
             run.disturb(&random)
             let (first, expected) = (run.first(), run.model.best()?.place)
@@ -107,8 +107,8 @@ struct ReadyOrderTests {
     }
 }
 
-/// What an ageing queue starts next, by the levels of its operations at the current time.
-private struct AgeingModel {
+/// What an aging queue starts next, by the levels of its operations at the current time.
+private struct AgingModel {
     struct Item {
         var place: Int
         var lane: Int
@@ -131,7 +131,7 @@ private struct AgeingModel {
     init(span: Int64, isReversed: Bool) { (self.span, self.isReversed) = (span, isReversed) }
 
     var order: ReadyOrder {
-        ReadyOrder(isReversed ? .lifo : .priority, ageingSpan: span, cursor: 0)
+        ReadyOrder(isReversed ? .lifo : .priority, agingSpan: span, cursor: 0)
     }
 
     func key(of item: Item) -> SortKey {
@@ -157,8 +157,8 @@ private struct AgeingModel {
 }
 
 /// The same random events for the model and for the heaps.
-private struct AgeingRun {
-    var model: AgeingModel
+private struct AgingRun {
+    var model: AgingModel
     private var heaps = RescheduledOperations()
     private var tail = 0
     private var lastTicket = 0
@@ -166,7 +166,7 @@ private struct AgeingRun {
     /// How often the operation with the highest level was behind a barrier.
     private(set) var heldBack = 0
 
-    init(span: Int64, isReversed: Bool) { model = AgeingModel(span: span, isReversed: isReversed) }
+    init(span: Int64, isReversed: Bool) { model = AgingModel(span: span, isReversed: isReversed) }
 
     mutating func first() -> Int? { heaps.first(upTo: (model.barriers.first ?? .max) - 1)?.place }
 
@@ -186,14 +186,14 @@ private struct AgeingRun {
     }
 
     private mutating func add(lane: Int, isReady: Bool) {
-        var item = AgeingModel.Item(place: tail, lane: lane, since: model.now)
+        var item = AgingModel.Item(place: tail, lane: lane, since: model.now)
         item.isReady = isReady
         tail += 1
         model.items.append(item)
         if isReady { makeReady(item) }
     }
 
-    private mutating func makeReady(_ item: AgeingModel.Item) {
+    private mutating func makeReady(_ item: AgingModel.Item) {
         heaps.setReady(item.place, lane: item.lane, since: item.since, in: model.order)
     }
 

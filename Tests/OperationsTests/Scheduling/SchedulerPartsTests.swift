@@ -106,13 +106,13 @@ struct SchedulerPartsTests {
                 for place in taken { entries[place].map { lanes[$0] = nil } }
             default:
                 guard let place else { continue }
-                let neighbours = (place..<place + 70).prefix { place in
+                let neighbors = (place..<place + 70).prefix { place in
                     entries[place].map { lanes[$0] == nil } ?? false
                 }
-                if neighbours.isEmpty { continue }
-                ring.vacate(place, count: neighbours.count)
+                if neighbors.isEmpty { continue }
+                ring.vacate(place, count: neighbors.count)
                 ring.advanceHead()
-                for place in neighbours { entries[place] = nil }
+                for place in neighbors { entries[place] = nil }
             }
             #expect(ring.count == entries.count && ring.readyCount(lane) == ready(lane).count)
             #expect(ring.head == entries.keys.min() ?? ring.tail)
@@ -317,7 +317,7 @@ struct SchedulerPartsTests {
                     filling.append(.operation(.passUnretained(operation)), at: index)
                 }
             }
-            let counts = Recorder<Int>()
+            let counts = TestRecorder<Int>()
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
                     var taken = 0
@@ -398,7 +398,7 @@ struct SchedulerPartsTests {
         let queue = suspendedQueue()
         queue.underlyingQueue = DispatchQueue(label: "concurrent", attributes: .concurrent)
         queue.claimsSeveral()
-        let (second, seen) = (Signal(), Recorder<Bool>())
+        let (second, seen) = (Signal(), TestRecorder<Bool>())
         queue.addOperation { seen.record(second.wait()) }
         queue.addOperation { second.send() }
         queue.isSuspended = false

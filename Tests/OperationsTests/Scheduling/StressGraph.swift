@@ -38,7 +38,7 @@ final class StressGraph: @unchecked Sendable {
     private var homeIndices: [Int] = []
     private(set) var homes: [Home]
     private var references: [Weak] = []
-    private let violations = Recorder<String>()
+    private let violations = TestRecorder<String>()
 
     init(seed: UInt64, count: Int) {
         self.seed = seed
@@ -71,7 +71,7 @@ final class StressGraph: @unchecked Sendable {
         case 5: operation = MainOnly(work)
         case 6: operation = DispatchedOperation(work)
         case 7:
-            operation = AsyncOperation {
+            operation = TypedOperation<Void> {
                 await Task.yield()
                 work()
             }
@@ -80,7 +80,7 @@ final class StressGraph: @unchecked Sendable {
         case 10: operation = waiting(index, work, &random)
         case 11:
             // Its jobs come from the threads of a callback.
-            operation = AsyncOperation {
+            operation = TypedOperation<Void> {
                 for _ in 0..<3 { await Self.callback() }
                 work()
             }

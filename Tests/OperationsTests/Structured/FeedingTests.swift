@@ -11,7 +11,7 @@ struct FeedingTests {
     @Test(arguments: [true, false])
     func addEachReturnsAtTheEndAndRespectsItsLimit(isAsync: Bool) async throws {
         let (queue, tap) = (OperationQueue(), Tap(500))
-        let (ran, counts, taken) = (Tally(), Recorder<Int>(), tap.taken)
+        let (ran, counts, taken) = (Tally(), TestRecorder<Int>(), tap.taken)
         let body: @Sendable (Int) async throws -> Void = { _ in
             // Elements that were taken and have not ended are in the queue.
             counts.record(taken.value - ran.value)
@@ -20,9 +20,9 @@ struct FeedingTests {
         }
         if isAsync {
             try await queue.add(
-                "row", .priority(.low), each: AsyncTap(tap: tap), within: 7, body: body)
+                "row", .priority(.low), each: AsyncTap(tap: tap), capacity: 7, body: body)
         } else {
-            try await queue.add("row", .priority(.low), each: tap, within: 7, body: body)
+            try await queue.add("row", .priority(.low), each: tap, capacity: 7, body: body)
         }
         #expect(ran.value == 500 && queue.operationCount == 0)
         #expect(counts.events.allSatisfy { $0 <= 7 })
@@ -34,9 +34,9 @@ struct FeedingTests {
             await gate.wait()
             return 1
         }
-        let seen = Recorder<Operation>()
+        let seen = TestRecorder<Operation>()
         await #expect(throws: Broken()) {
-            try await queue.add(each: 0..<100, within: 4) { number in
+            try await queue.add(each: 0..<100, capacity: 4) { number in
                 if let operation = Operation.current { seen.record(operation) }
                 if number == 3 { throw Broken() }
                 try await untilCancelled()
@@ -55,7 +55,7 @@ struct FeedingTests {
     @Test func cancellingOneOperationEndsAddEach() async throws {
         let queue = serialQueue()
         queue.isSuspended = true
-        let task = Task { try await queue.add("row", each: 0..<100, within: 4) { _ in } }
+        let task = Task { try await queue.add("row", each: 0..<100, capacity: 4) { _ in } }
         #expect(await comesTrue { queue.operationCount == 4 })
         queue.operations[2].cancel(because: "enough")
         await #expect(throws: OperationCancellation.self) { try await task.value }
@@ -65,7 +65,7 @@ struct FeedingTests {
 
     @Test func cancellingTheTaskEndsAddEach() async throws {
         let queue = suspendedQueue()
-        let task = Task { try await queue.add(each: 0..<100, within: 4) { _ in } }
+        let task = Task { try await queue.add(each: 0..<100, capacity: 4) { _ in } }
         #expect(await comesTrue { queue.operationCount == 4 })
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
@@ -75,7 +75,7 @@ struct FeedingTests {
     @Test func scopeThrowsTheFailureOfAddEach() async {
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
-                try await queue.add(each: 0..<100, within: 4) { number in
+                try await queue.add(each: 0..<100, capacity: 4) { number in
                     if number == 50 { throw Broken() }
                 }
             }
@@ -87,7 +87,7 @@ struct FeedingTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {
-                    try await queue.add(each: 0..<(2_000 / slowness), within: 3) { _ in
+                    try await queue.add(each: 0..<(2_000 / slowness), capacity: 3) { _ in
                         ran.increment()
                         #expect(queue.operationCount <= 12)
                     }
@@ -102,7 +102,7 @@ struct FeedingTests {
         for round in 0..<(300 / slowness) {
             let queue = OperationQueue()
             let task = Task {
-                try await queue.add(each: 0..., within: 3) { number in
+                try await queue.add(each: 0..., capacity: 3) { number in
                     if number == round % 50, round % 3 == 0 { throw Broken() }
                     if number == round % 40, round % 3 == 1 { queue.cancelAllOperations() }
                     if number == round % 30, round % 3 == 2 { await Task.yield() }
@@ -122,7 +122,7 @@ struct FeedingTests {
             queue.name = "Q"
             queue.maxConcurrentOperationCount = 1
             let outer = queue.add("outer") {
-                try await queue.add("row", each: 0..<10, within: 2) { _ in }
+                try await queue.add("row", each: 0..<10, capacity: 2) { _ in }
             }
             try await outer.value
         }
@@ -132,26 +132,26 @@ struct FeedingTests {
     @Test func addWithinALimitTakesANameAndTraits() async throws {
         let queue = OperationQueue()
         let runs = Tally()
-        let flaky = try await queue.add("flaky", .retry(1, backoff: .none), within: 1) {
+        let flaky = try await queue.add("flaky", .retry(1, backoff: .none), capacity: 1) {
             if runs.increment() == 1 { throw NoConnection() }
             return 2
         }
         #expect(try await flaky.value == 2 && flaky.name == "flaky")
-        let other = try await queue.add("other", within: 1) { () async in 3 }
+        let other = try await queue.add("other", capacity: 1) { () async in 3 }
         #expect(try await other.value == 3 && other.name == "other")
     }
 
     @Test func limitOfZeroTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            try await OperationQueue().add(each: [1], within: 0) { _ in }
+            try await OperationQueue().add(each: [1], capacity: 0) { _ in }
         }
-        expect(result, says: "cannot be fed within 0 operations: nothing would ever be added")
+        expect(result, says: "cannot be fed with a capacity of 0: nothing would ever be added")
         let single = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = OperationQueue()
             queue.name = "Q"
-            _ = try await queue.add(within: 0) { 1 }
+            _ = try await queue.add(capacity: 0) { 1 }
         }
         expect(
             single, says: "queue 'Q' never has capacity below 0 operations: nothing would ever be")

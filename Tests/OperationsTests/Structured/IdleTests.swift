@@ -61,7 +61,7 @@ struct IdleTests {
     }
 
     @Test func noIdlePeriodIsMissed() async {
-        let (queue, elements) = (OperationQueue(), Recorder<Int>())
+        let (queue, elements) = (OperationQueue(), TestRecorder<Int>())
         let rounds = 2_000 / slowness
         let acknowledged = Signal()
         let task = Task {

@@ -62,7 +62,7 @@ struct ScopeTests {
 
     @Test(arguments: [true, false])
     func firstFailureCancelsTheRestAndIsThrown(isAsync: Bool) async {
-        let seen = Recorder<TypedOperation<Void>>()
+        let seen = TestRecorder<TypedOperation<Void>>()
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
                 let gate = UncancellableGate()
@@ -114,7 +114,7 @@ struct ScopeTests {
 
     @Test(arguments: [false, true])
     func handledFailureDoesNotEndTheScope(isBehindAnother: Bool) async throws {
-        let ran = Recorder<String>()
+        let ran = TestRecorder<String>()
         try await withOperationQueue { queue in
             let upload = TypedOperation { () throws -> Int in throw Broken() }
             let receipt = TypedOperation(after: upload) { _ in ran.record("receipt") }
@@ -185,7 +185,7 @@ struct ScopeTests {
     }
 
     @Test func errorOfTheBodyCancelsTheRest() async {
-        let seen = Recorder<TypedOperation<Void>>()
+        let seen = TestRecorder<TypedOperation<Void>>()
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
                 seen.record(queue.add { try await untilCancelled() })
@@ -251,7 +251,7 @@ struct ScopeTests {
     // MARK: Cancellation
 
     @Test func cancellingTheTaskCancelsTheOperations() async {
-        let (began, seen) = (UncancellableGate(), Recorder<TypedOperation<Void>>())
+        let (began, seen) = (UncancellableGate(), TestRecorder<TypedOperation<Void>>())
         let task = Task {
             try await withOperationQueue { queue in
                 seen.record(
@@ -311,11 +311,11 @@ struct ScopeTests {
 
     @Test func everyBodyHasTheTaskLocalValues() async throws {
         final class Subclass: Operation, @unchecked Sendable {
-            let seen: Recorder<String>
-            init(_ seen: Recorder<String>) { self.seen = seen }
+            let seen: TestRecorder<String>
+            init(_ seen: TestRecorder<String>) { self.seen = seen }
             override func main() { seen.record("subclass \(Label.value)") }
         }
-        let seen = Recorder<String>()
+        let seen = TestRecorder<String>()
         try await Label.$value.withValue("outer") {
             try await withOperationQueue { queue in
                 queue.addOperation { seen.record("block \(Label.value)") }
@@ -346,7 +346,7 @@ struct ScopeTests {
     }
 
     @Test func operationsInheritThePriorityOfTheTask() async throws {
-        let seen = Recorder<TaskPriority>()
+        let seen = TestRecorder<TaskPriority>()
         let task = Task(priority: .high) {
             try await withOperationQueue { queue in
                 queue.add { seen.record(Task.currentPriority) }

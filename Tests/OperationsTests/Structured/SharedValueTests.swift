@@ -245,7 +245,7 @@ struct SharedValueTests {
     @Test func manyTasksShareAFewKeys() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 3
-        let running = Recorder<Int>()
+        let running = TestRecorder<Int>()
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<2_000 {
                 group.addTask {

@@ -12,7 +12,7 @@ struct StreamTests {
     @Test func statesFollowLifeCycleAndEnd() async {
         let queue = OperationQueue()
         let first = BlockOperation {}
-        let operation = AsyncOperation {}
+        let operation = TypedOperation<Void> {}
         operation.addDependency(first)
         var iterator = operation.states.makeAsyncIterator()
         queue.addOperation(operation)
@@ -105,7 +105,7 @@ struct StreamTests {
     @Test func countsYieldLatestValueAndEndWithTask() async {
         let queue = suspendedQueue()
         for _ in 0..<3 { queue.addOperation {} }
-        let seen = Recorder<Int>()
+        let seen = TestRecorder<Int>()
         let task = Task {
             for await count in queue.counts {
                 seen.record(count)

@@ -17,7 +17,7 @@ struct QueueObserverTests {
     private final class RecordingObserver: QueueObserver {
         static var kind: QueueObserverKind { .telemetry }
 
-        let recorder = Recorder<String>()
+        let recorder = TestRecorder<String>()
 
         private func record(_ operation: Operation, _ event: String) {
             guard let name = operation.name else { return }
@@ -142,11 +142,11 @@ struct QueueObserverTests {
     @Test(arguments: [false, true])
     func observerWrapsEachBody(isScope: Bool) async throws {
         final class Subclass: Operation, @unchecked Sendable {
-            let seen: Recorder<String>
-            init(_ seen: Recorder<String>) { self.seen = seen }
+            let seen: TestRecorder<String>
+            init(_ seen: TestRecorder<String>) { self.seen = seen }
             override func main() { seen.record("\(name ?? "") \(Marker.value)") }
         }
-        let seen = Recorder<String>()
+        let seen = TestRecorder<String>()
         let add: @Sendable (OperationQueue) -> Void = { queue in
             _ = Self.observe(queue)
             queue.add("block") { seen.record("block \(Marker.value)") }
@@ -198,8 +198,8 @@ struct QueueObserverTests {
 
     /// Counts ends, as one of several kinds of observers.
     private class Counting: @unchecked Sendable {
-        let recorder: Recorder<String>
-        init(_ recorder: Recorder<String>) { self.recorder = recorder }
+        let recorder: TestRecorder<String>
+        init(_ recorder: TestRecorder<String>) { self.recorder = recorder }
     }
 
     private final class Timeline: Counting, QueueObserver, @unchecked Sendable {
@@ -218,7 +218,7 @@ struct QueueObserverTests {
 
     @Test func observersAreCalledInOrderOfTheirKinds() async {
         let queue = serialQueue()
-        let ends = Recorder<String>()
+        let ends = TestRecorder<String>()
         _ = queue.observer { Statistics(ends) }
         _ = queue.observer { Timeline(ends) }
         #expect(!queue.isObserved)

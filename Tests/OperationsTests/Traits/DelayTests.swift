@@ -9,7 +9,7 @@ struct DelayTests {
     @Test func delayedOperationIsNotReadyBeforeItsTime() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock, width: 1)
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let late = queue.add("late", .delay(.seconds(2))) { order.record("late") }
         #expect(!late.isReady)
         #expect(late.explain().description == "'late' is delayed for 2.0 s.")
@@ -41,7 +41,7 @@ struct DelayTests {
     @Test func delayedOperationAlsoWaitsForItsDependencies() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let gate = Signal()
         let first = BlockOperation {
             gate.wait()
@@ -64,7 +64,7 @@ struct DelayTests {
         let queue = OperationQueue(clock)
         let late = BlockOperation {}
         late.apply(.delay(.seconds(1)))
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         let notified = Signal()
         let observation = late.observe(\.isReady, options: .new) { _, change in
             change.newValue.map { seen.record($0) }

@@ -9,7 +9,7 @@ struct PeriodTests {
     @Test func periodicOperationRunsAtAFixedRateAndSkipsMissedRuns() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock, width: 1)
-        let moments = Recorder<Duration>()
+        let moments = TestRecorder<Duration>()
         let beat = queue.add("beat", .every(.seconds(10))) {
             moments.record(clock.now.offset)
             // The third run takes longer than two periods.
@@ -48,7 +48,7 @@ struct PeriodTests {
     @Test func eachRunMayBeRetriedAndTheFirstRunDelayed() async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
-        let seen = Recorder<String>()
+        let seen = TestRecorder<String>()
         let beat = queue.add(
             .every(.seconds(10)), .delay(.seconds(1)), .retry(1, backoff: .constant(.seconds(2)))
         ) {

@@ -51,7 +51,7 @@ struct PropertyTraitTests {
     @Test func eachElementsOperationHasTheName() async throws {
         let queue = OperationQueue()
         let names = Locked<Set<String>>([])
-        try await queue.add("row", .priority(.low), each: 0..<10, within: 3) { _ in
+        try await queue.add("row", .priority(.low), each: 0..<10, capacity: 3) { _ in
             let name = TaskContext.operation?.name
             if let name { names.withLock { _ = $0.insert(name) } }
         }

@@ -13,7 +13,7 @@ struct RetryTests {
         let clock = ManualClock()
         let queue = OperationQueue(clock, width: 1)
         let completions = Tally()
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let feed = TypedOperation<Int> {
             let attempt = Operation.current?.attempt ?? 0
             order.record("attempt \(attempt)")
@@ -169,7 +169,7 @@ struct RetryTests {
     @Test func dependentsBarriersAndWaitsWaitForTheLastAttempt() async throws {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
-        let order = Recorder<String>()
+        let order = TestRecorder<String>()
         let feed = queue.add("feed", .retry(1, backoff: .constant(.seconds(1)))) {
             let attempt = Operation.current?.attempt ?? 0
             order.record("attempt \(attempt)")
@@ -192,7 +192,7 @@ struct RetryTests {
             if Operation.current?.attempt == 1 { throw NoConnection() }
         }
         feed.apply(.retry(1, backoff: .constant(.seconds(1))))
-        let seen = Recorder<String>()
+        let seen = TestRecorder<String>()
         let notified = Signal()
         let observations = [
             feed.observe(\.isExecuting, options: .new) { _, change in
@@ -251,7 +251,7 @@ struct RetryTests {
 
     @Test func eachAttemptHasTheTaskLocalValues() async throws {
         let queue = OperationQueue(ManualClock())
-        let seen = Recorder<String>()
+        let seen = TestRecorder<String>()
         let operation = Self.$label.withValue("mine") {
             queue.add(.retry(3, backoff: .none)) { () async throws in
                 await Task.yield()

@@ -11,7 +11,7 @@ struct TimeoutTests {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let gate = AsyncGate()
-        let seen = Recorder<Bool>()
+        let seen = TestRecorder<Bool>()
         let began = Tally()
         let slow = queue.add("slow", .timeout(.seconds(5))) { () async throws -> Int in
             began.increment()
@@ -102,7 +102,7 @@ struct TimeoutTests {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
         let gate = AsyncGate()
-        let seen = Recorder<String>()
+        let seen = TestRecorder<String>()
         let slow = queue.add("slow", .timeout(.seconds(5)), .retry(1, backoff: .none)) {
             let current = try #require(Operation.current)
             seen.record("\(current.attempt) \(current.isCancelled) \(Task.isCancelled)")
@@ -120,7 +120,7 @@ struct TimeoutTests {
     @Test func attemptThatTimesOutInStartRunsAndIsRetried() async {
         final class Late: Operation, @unchecked Sendable {
             let clock: ManualClock
-            let seen = Recorder<String>()
+            let seen = TestRecorder<String>()
             init(_ clock: ManualClock) { self.clock = clock }
 
             override func start() {
@@ -210,7 +210,7 @@ struct TimeoutTests {
     @Test func onlyHandlersOfTheBodyEndWithItsAttempt() async throws {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
-        let calls = Recorder<String>()
+        let calls = TestRecorder<String>()
         let (second, stopped, proceed) = (Signal(), Signal(), Signal())
         let operation = TypedOperation<Void> {
             let attempt = Operation.current?.attempt ?? 0
@@ -238,7 +238,7 @@ struct TimeoutTests {
     func lateTimerDoesNotAffectALaterAttempt(seed: Int) async {
         let clock = ManualClock()
         let queue = OperationQueue(clock)
-        let ends = Recorder<Int>()
+        let ends = TestRecorder<Int>()
         let operation = TypedOperation<Int> {
             let attempt = Operation.current?.attempt ?? 0
             clock.advance(by: .seconds(1))

@@ -48,7 +48,7 @@ private final class TraitStress: Sendable {
     private let uses = [Use(4, most: 5, name: "permits"), Use(3, most: 3, name: "pipes")]
     private let exclusive: [[Occupancy]]
     private let limited: [[Occupancy]]
-    private let violations = Recorder<String>()
+    private let violations = TestRecorder<String>()
 
     init(seed: UInt64) {
         self.seed = seed

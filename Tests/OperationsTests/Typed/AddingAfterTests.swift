@@ -35,6 +35,36 @@ struct AddingAfterTests {
         #expect(try await afterNothing.value)
     }
 
+    @Test func bodyRunsAfterListsOfAnyOperations() async throws {
+        let queue = OperationQueue()
+        let blocks = (0..<3).map { _ in BlockOperation {} }
+        let mixed: [Operation] = [queue.add { 3 }, Recording()]
+        let numbers = (0..<3).map { number in queue.add { number } }
+        let counts = [
+            queue.add("named", after: blocks) { blocks.count(where: \.isFinished) },
+            queue.add(.retry(1), after: mixed) { mixed.count(where: \.isFinished) },
+            queue.add(after: blocks) { () async in blocks.count(where: \.isFinished) },
+            queue.add(after: numbers) { numbers.count(where: \.isFinished) },
+            queue.add(after: numbers) { $0.count },
+            queue.add(after: []) { 3 },
+        ]
+        queue.addOperation(mixed[1])
+        await queue.addOperations(blocks, waitUntilFinished: false)
+        #expect(try await counts.values() == [3, 2, 3, 3, 3, 3])
+    }
+
+    @Test func nameMayBeInAVariable() async throws {
+        let queue = OperationQueue()
+        let name = ["one", "two"].joined(separator: " and ")
+        let both = [
+            queue.add(name) { Operation.current?.name },
+            queue.add(name, .retry(1), .priority(.high)) { () async in Operation.current?.name },
+        ]
+        #expect(try await both.values() == [name, name])
+        #expect(both.map(\.name) == [name, name])
+        #expect(both[1].queuePriority == .high)
+    }
+
     @Test func cancellationOrFailureCancelsTheNextOperation() async throws {
         let queue = OperationQueue()
         let cancelled = Recording()

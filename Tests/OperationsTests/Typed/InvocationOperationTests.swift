@@ -40,7 +40,7 @@ struct InvocationOperationTests {
 
     @Test func dependentReadsResult() async throws {
         let load = InvocationOperation(target: Store(), method: Store.load, argument: "a.txt")
-        let (length, queue) = (Recorder<Int>(), OperationQueue())
+        let (length, queue) = (TestRecorder<Int>(), OperationQueue())
         let use = BlockOperation { [unowned load] in
             if let result = try? load.result { length.record(result) }
         }

@@ -40,6 +40,64 @@ struct MainActorBodyTests {
         #expect(try await again.value == 4)
     }
 
+    @Test func bodiesAfterListsAndWithinCapacitiesMayBeOfTheMainActor() async throws {
+        let queue = OperationQueue()
+        let numbers = (0..<3).map { number in queue.add { number } }
+        let block = BlockOperation {}
+        queue.addOperation(block)
+        let sums = [
+            queue.add(after: numbers) { @MainActor numbers in
+                MainActor.assertIsolated()
+                return numbers.reduce(0, +)
+            },
+            queue.add(after: block) { @MainActor in
+                MainActor.assertIsolated()
+                return 4
+            },
+            queue.add("list", after: [block]) { @MainActor in
+                MainActor.assertIsolated()
+                return 5
+            },
+            try await queue.add(capacity: 100) { @MainActor in
+                MainActor.assertIsolated()
+                return 6
+            },
+        ]
+        #expect(try await sums.values() == [3, 4, 5, 6])
+        let shared = try await queue.sharedValue(by: 1) { @MainActor in
+            MainActor.assertIsolated()
+            return 7
+        }
+        #expect(shared == 7)
+    }
+
+    @Test func barrierBlockOfTheMainActorRunsAlone() async {
+        let queue = OperationQueue()
+        let runs = Locked<[Int]>([])
+        for _ in 0..<4 { queue.addOperation { runs.withLock { $0.append(1) } } }
+        queue.addBarrierBlock { @MainActor in
+            MainActor.assertIsolated()
+            runs.withLock { $0.append(2) }
+        }
+        for _ in 0..<4 { queue.addOperation { runs.withLock { $0.append(3) } } }
+        await queue.finished()
+        #expect(runs.withLock { $0 } == [1, 1, 1, 1, 2, 3, 3, 3, 3])
+    }
+
+    @Test func cancelHandlerMayBeOfTheMainActor() async {
+        let operation = BlockOperation {}
+        await confirmation { handled in
+            await withCheckedContinuation { done in
+                operation.onCancel { @MainActor in
+                    MainActor.assertIsolated()
+                    handled()
+                    done.resume()
+                }
+                operation.cancel()
+            }
+        }
+    }
+
     @Test func plainClosuresAddedOnTheMainActorRunOnWorkers() async throws {
         let queue = OperationQueue()
         let isOnMain = try await MainActor.run {

@@ -229,7 +229,7 @@ struct DeadlockTests {
         {
             let queue = Make.queue("net", width: 1)
             let second = Make.operation("second") {}
-            let first = AsyncOperation {
+            let first = TypedOperation<Void> {
                 queue.addOperation(second)
                 await second.waitUntilFinished()
             }

@@ -12,11 +12,11 @@ struct PermitDeadlockTests {
     @Test func waitForOperationNeedingHeldPermitsTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let licences = ConcurrencyBudget(3, name: "licences")
+            let licenses = ConcurrencyBudget(3, name: "licenses")
             let (net, disk) = (Make.queue("net"), Make.queue("disk"))
             let link = Make.operation("link") {}
-            link.apply(.cost(2, of: licences))
-            net.add("build", .cost(2, of: licences)) {
+            link.apply(.cost(2, of: licenses))
+            net.add("build", .cost(2, of: licenses)) {
                 disk.addOperation(link)
                 link.waitUntilFinished()
             }
@@ -26,21 +26,21 @@ struct PermitDeadlockTests {
             result,
             says:
                 "'build' is executing on queue 'net', and waits for 'link'; 'link' waits for 2 of "
-                + "'licences', 1 is free, and 'build' holds what it needs; so none of them would ever "
-                + "finish: give 'licences' more permits, or remove this wait")
+                + "'licenses', 1 is free, and 'build' holds what it needs; so none of them would ever "
+                + "finish: give 'licenses' more permits, or remove this wait")
     }
 
     @Test func waitForOperationQueuedBehindPermitHoldersTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
-            let licences = ConcurrencyBudget(2, name: "licences")
+            let licenses = ConcurrencyBudget(2, name: "licenses")
             let (net, disk) = (Make.queue("net"), Make.queue("disk"))
             let (large, small) = (Make.operation("large") {}, Make.operation("small") {})
-            large.apply(.cost(2, of: licences))
-            small.apply(.cost(1, of: licences))
+            large.apply(.cost(2, of: licenses))
+            small.apply(.cost(1, of: licenses))
             let (began, proceed) = (Signal(), Signal())
             for _ in 0..<2 {
-                net.add("build", .cost(1, of: licences)) {
+                net.add("build", .cost(1, of: licenses)) {
                     began.send()
                     proceed.wait()
                     await small.waitUntilFinished()
@@ -81,7 +81,7 @@ struct PermitDeadlockTests {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
             let queue = Make.queue("net")
-            queue.add("crawl") { _ = try await queue.add(within: 1) {} }
+            queue.add("crawl") { _ = try await queue.add(capacity: 1) {} }
             await queue.drain()
         }
         expect(
@@ -98,7 +98,7 @@ struct PermitDeadlockTests {
         {
             let queue = Make.queue("net", width: 1)
             queue.add("crawl") {
-                for _ in 0..<4 { _ = try await queue.add(within: 3) {} }
+                for _ in 0..<4 { _ = try await queue.add(capacity: 3) {} }
             }
             await queue.drain()
         }
@@ -112,7 +112,7 @@ struct PermitDeadlockTests {
             let queue = Make.queue("net", width: 1)
             queue.add("crawl") {
                 for _ in 0..<2 { queue.addOperation {} }
-                _ = try await queue.add(within: 3) {}
+                _ = try await queue.add(capacity: 3) {}
             }
             await queue.drain()
         }
@@ -127,12 +127,12 @@ struct PermitDeadlockTests {
             net.add("download") {
                 began.send()
                 proceed.wait()
-                _ = try await disk.add(within: 1) {}
+                _ = try await disk.add(capacity: 1) {}
             }
             disk.add("write") {
                 began.send()
                 proceed.wait()
-                _ = try await net.add(within: 1) {}
+                _ = try await net.add(capacity: 1) {}
             }
             for _ in 0..<2 { #expect(await began.arrives()) }
             for _ in 0..<2 { proceed.send() }
@@ -145,17 +145,17 @@ struct PermitDeadlockTests {
     /// Each of these waits ends: another operation returns its permits, the queue gains capacity,
     /// or a deadline passes.
     @Test func waitsForAvailablePermitsAndCapacityEnd() async throws {
-        let licences = ConcurrencyBudget(2, name: "licences")
+        let licenses = ConcurrencyBudget(2, name: "licenses")
         let (net, disk) = (Make.queue("net"), Make.queue("disk", width: 2))
         let (began, proceed) = (Signal(), Signal())
-        disk.add(.cost(1, of: licences)) {
+        disk.add(.cost(1, of: licenses)) {
             began.send()
             proceed.wait()
         }
         #expect(await began.arrives())
         let inner = Make.operation("inner") {}
-        inner.apply(.cost(1, of: licences))
-        let outer = net.add(.cost(1, of: licences)) {
+        inner.apply(.cost(1, of: licenses))
+        let outer = net.add(.cost(1, of: licenses)) {
             net.addOperation(inner)
             began.send()
             await inner.waitUntilFinished()
@@ -165,11 +165,11 @@ struct PermitDeadlockTests {
         await outer.waitUntilFinished()
 
         let crawl = disk.add {
-            for _ in 0..<50 { _ = try await disk.add(within: 2) { await Task.yield() } }
-            for _ in 0..<50 { _ = try await net.add(within: 1) { await Task.yield() } }
+            for _ in 0..<50 { _ = try await disk.add(capacity: 2) { await Task.yield() } }
+            for _ in 0..<50 { _ = try await net.add(capacity: 1) { await Task.yield() } }
         }
         try await crawl.value
-        let late = net.add(.timeout(.milliseconds(20))) { _ = try await net.add(within: 1) {} }
+        let late = net.add(.timeout(.milliseconds(20))) { _ = try await net.add(capacity: 1) {} }
         await late.waitUntilFinished()
         #expect(late.error is OperationTimeout)
 

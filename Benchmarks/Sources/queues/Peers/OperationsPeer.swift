@@ -116,7 +116,7 @@ struct OperationsPeer: Contender {
         let queue = OperationQueue()
         let duration = time {
             for index in 0..<count {
-                let operation = AsyncOperation {
+                let operation = TypedOperation<Void> {
                     await Task.yield()
                     marks.mark(index)
                 }
@@ -133,7 +133,7 @@ struct OperationsPeer: Contender {
         let queue = OperationQueue()
         let duration = time {
             for index in 0..<count {
-                let operation = AsyncOperation {
+                let operation = TypedOperation<Void> {
                     await resumer.pause()
                     marks.mark(index)
                 }

@@ -61,7 +61,7 @@ struct TaskGroupPeer: Contender {
         }
     }
 
-    /// Unchecked: written before a semaphore is signalled, read afterwards.
+    /// Unchecked: written before a semaphore is signaled, read afterwards.
     private final class Result: @unchecked Sendable {
         var bytes: Double?
     }

@@ -65,7 +65,7 @@ struct Picture {
                 20, 48,
                 "Right of the line at 1: the library is slower than Operations. "
                     + "Beside each name: the number of operations, and our figure.",
-                colour: "#57606a"),
+                color: "#57606a"),
         ]
         parts += legend + axis
         for (index, line) in lines.enumerated() {
@@ -110,30 +110,30 @@ struct Picture {
             """,
             text(20, middle + 4, line.title),
             text(
-                Self.plot.lowerBound - 14, middle + 4, line.note, anchor: "end", colour: "#57606a"),
+                Self.plot.lowerBound - 14, middle + 4, line.note, anchor: "end", color: "#57606a"),
         ] + line.ratios.map { dot(x(log10($0.ratio)), middle, $0.peer) }
     }
 
     private func dot(_ left: Double, _ middle: Double, _ peer: Peer) -> String {
         """
-        <circle cx="\(left)" cy="\(middle)" r="5" fill="\(Self.colour(peer))" \
+        <circle cx="\(left)" cy="\(middle)" r="5" fill="\(Self.color(peer))" \
         fill-opacity="0.85"><title>\(peer.title)</title></circle>
         """
     }
 
     private func text(
         _ left: Double, _ bottom: Double, _ text: String, size: Int = 12, anchor: String = "start",
-        colour: String = "#24292f"
+        color: String = "#24292f"
     ) -> String {
         let text = text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
         return """
             <text x="\(left)" y="\(bottom)" font-size="\(size)" text-anchor="\(anchor)" \
-            fill="\(colour)">\(text)</text>
+            fill="\(color)">\(text)</text>
             """
     }
 
-    /// Colours that people with colour blindness tell apart (Okabe and Ito).
-    private static func colour(_ peer: Peer) -> String {
+    /// Colors that people with color blindness tell apart (Okabe and Ito).
+    private static func color(_ peer: Peer) -> String {
         switch peer {
         case .operations: "#000000"
         case .foundation: "#D55E00"

@@ -22,19 +22,19 @@ struct Table {
 
 extension Table {
     /// The text for people: a heading, then a line for each peer and metric; at most 80 columns.
-    func text(isColoured: Bool) -> String {
+    func text(isColored: Bool) -> String {
         var lines = ["\(workload.name)  \(workload.title), N = \(grouped(size))"]
-        if isColoured { lines[0] = "\u{1B}[1m\(lines[0])\u{1B}[0m" }
+        if isColored { lines[0] = "\u{1B}[1m\(lines[0])\u{1B}[0m" }
         for (index, metric) in workload.metrics.enumerated() where !rows.isEmpty {
             lines.append(
                 "    " + metric.title.padded(20) + "median".padded(-11) + "min – max".padded(-24)
                     + "÷ ours".padded(-11))
-            for row in rows { lines.append(line(row, index, isColoured)) }
+            for row in rows { lines.append(line(row, index, isColored)) }
         }
         return (lines + remarks.map { "    \($0)" }).joined(separator: "\n")
     }
 
-    private func line(_ row: Row, _ metric: Int, _ isColoured: Bool) -> String {
+    private func line(_ row: Row, _ metric: Int, _ isColored: Bool) -> String {
         let spread = row.spreads[metric]
         let name =
             row.size == size
@@ -43,7 +43,7 @@ extension Table {
         line += "\(figure(spread.min)) – \(figure(spread.max))".padded(-24)
         guard let ratio = ratio(of: row, metric: metric) else { return line }
         let text = "\(figure(ratio)) ×".padded(-11)
-        guard isColoured else { return line + text }
+        guard isColored else { return line + text }
         return line + "\u{1B}[\(ratio < 1 ? 31 : 32)m\(text)\u{1B}[0m"
     }
 

@@ -91,7 +91,7 @@ extension Graph {
         }
     }
 
-    /// A square in which each node depends on its neighbours above and to the left.
+    /// A square in which each node depends on its neighbors above and to the left.
     static func wavefront(_ wanted: Int) -> Graph {
         let side = Int(Double(wanted).squareRoot())
         return Graph(count: side * side) { node, list in

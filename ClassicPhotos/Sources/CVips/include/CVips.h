@@ -93,7 +93,7 @@ typedef struct cvips_bytes {
 } cvips_bytes;
 
 // Allocates a picture of the shape of `out`, whose `pixels` are ignored. The pixels are not
-// initialised.
+// initialized.
 cvips_status cvips_picture_new(cvips_picture *out);
 // The number of bytes of a picture's pixels.
 size_t cvips_picture_size(const cvips_picture *picture);
@@ -121,7 +121,7 @@ typedef struct cvips_info {
     bool has_alpha;
     // The bytes of a sample: 1 or 2.
     int32_t depth;
-    bool is_grey;
+    bool is_gray;
     bool has_exif, has_xmp, has_iptc;
     // Whether this is a progressive JPEG or an interlaced PNG, which cannot be decoded in strips.
     bool is_progressive;
@@ -193,10 +193,10 @@ enum { CVIPS_CURVE_LEVELS = 256, CVIPS_CURVE_POINTS = 4097 };
 // A row-major 3x3 matrix on encoded values, then three curves (R, then G, then B). The curves have
 // CVIPS_CURVE_LEVELS entries from 0 to 255 for an 8-bit picture, and CVIPS_CURVE_POINTS entries
 // from 0 to 65535 for a 16-bit picture.
-cvips_status cvips_render_recolour(
+cvips_status cvips_render_recolor(
     cvips_render *render, const double matrix[9], const uint16_t *curves);
 
-// A table of colours for evenly spaced values from `minimum` to `maximum` of each channel; values
+// A table of colors for evenly spaced values from `minimum` to `maximum` of each channel; values
 // outside are clamped.
 typedef struct cvips_table {
     // Four finite numbers for each entry, of which the last is ignored; NULL for no table.
@@ -215,7 +215,7 @@ typedef struct cvips_look {
     float intensity;
 } cvips_look;
 
-// Changes colours as a look says; alpha is kept.
+// Changes colors as a look says; alpha is kept.
 cvips_status cvips_render_look(cvips_render *render, const cvips_look *look);
 
 // Darkens outwards from `start` (share of the half diagonal, 0...1) to 1 - amount at the corner.
@@ -241,8 +241,8 @@ typedef struct cvips_encode_options {
     cvips_format format;
     // 1...100; lossless formats ignore it.
     int32_t quality;
-    // Whether to write one grey channel; red, green and blue are equal.
-    bool is_grey;
+    // Whether to write one gray channel; red, green and blue are equal.
+    bool is_gray;
     // Written as far as the format can express it; NULL for a file without metadata.
     const cvips_metadata *metadata;
 } cvips_encode_options;

@@ -1,13 +1,13 @@
 public import Landscapes
 
-/// The list served by the demo's origin: the name, the address and the behaviour of each entry.
+/// The list served by the demo's origin: the name, the address and the behavior of each entry.
 ///
 /// Most entries are good. About one in twenty is bad in a way that is common on the web. The first
 /// bad entries are within the first dozen, so that a person sees early what failures look like.
 ///
-/// Equal arguments give equal catalogues. Catalogues are values; call from any thread.
+/// Equal arguments give equal catalogs. Catalogs are values; call from any thread.
 public struct DemoCatalog: Sendable, Hashable {
-    /// The behaviour of a download.
+    /// The behavior of a download.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// A complete picture.
         case good
@@ -52,7 +52,7 @@ public struct DemoCatalog: Sendable, Hashable {
         public let name: String
         /// The path in the list, starting at the origin's root: `/photos/…jpg`.
         public let path: String
-        /// The behaviour of the download.
+        /// The behavior of the download.
         public let kind: Kind
         /// The picture of the entry, even if no download ever returns it.
         public let picture: Landscape
@@ -119,7 +119,7 @@ public struct DemoCatalog: Sendable, Hashable {
         return slug
     }
 
-    /// A typical typing error: swaps the first pair of neighbouring letters that differ.
+    /// A typical typing error: swaps the first pair of neighboring letters that differ.
     static func misspelt(_ slug: String) -> String {
         var letters = Array(slug)
         for place in 1..<max(letters.count - 1, 1)

@@ -19,7 +19,7 @@ extension DemoOriginServer {
         public var slowTransfer: Duration = .seconds(20)
         /// The longer side of every picture in pixels, or `nil` for the size of a camera picture.
         ///
-        /// Use a small size in unoptimised builds.
+        /// Use a small size in unoptimized builds.
         public var longestSide: Int?
         /// The maximum size of the cache of finished files, in bytes.
         public var cacheBytes = 192 << 20

@@ -2,7 +2,7 @@ import Foundation
 import Hummingbird
 import Landscapes
 
-/// The validators by which caches recognise a picture.
+/// The validators by which caches recognize a picture.
 struct Freshness {
     /// An entity tag for exactly these bytes, which depend only on index and size.
     let tag: String

@@ -12,7 +12,7 @@ package func closestName(to text: String, in names: [String]) -> String? {
     return best.distance <= min(3, max(1, length / 3)) ? best.name : nil
 }
 
-/// The number of characters to insert, remove, replace or exchange with a neighbour that turns one
+/// The number of characters to insert, remove, replace or exchange with a neighbor that turns one
 /// text into the other (the "optimal string alignment" distance).
 private func editDistance(_ a: [Character], _ b: [Character]) -> Int {
     var rows = [Array(0...b.count)]

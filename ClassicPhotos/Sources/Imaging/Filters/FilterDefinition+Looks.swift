@@ -1,12 +1,12 @@
-/// Our own looks, modelled on Core Image's photo effects, whose tables are not published. All looks
+/// Our own looks, modeled on Core Image's photo effects, whose tables are not published. All looks
 /// work on sRGB-encoded values.
 extension FilterDefinition {
     private static func look(
         _ kind: ImageFilter.Kind, _ summary: String, source: String,
-        _ make: @escaping @Sendable (Double) -> ColourLook
+        _ make: @escaping @Sendable (Double) -> ColorLook
     ) -> FilterDefinition {
         FilterDefinition(kind, summary, [.strength(default: 1)], source: "own: \(source)") {
-            [.recolour(make($0[0]))]
+            [.recolor(make($0[0]))]
         }
     }
 
@@ -14,58 +14,58 @@ extension FilterDefinition {
         .monochrome, "Black and white with soft contrast",
         source: "Rec. 709 luma, then 0.92 x + 0.04"
     ) {
-        ColourLook(intensity: $0, matrix: ColourLook.saturation(0)) { 0.92 * $0 + 0.04 }
+        ColorLook(intensity: $0, matrix: ColorLook.saturation(0)) { 0.92 * $0 + 0.04 }
     }
 
     static let noir = look(
         .noir, "Black and white with strong contrast",
         source: "Rec. 709 luma, full S-curve, darkened"
     ) {
-        ColourLook(intensity: $0, matrix: ColourLook.saturation(0)) {
+        ColorLook(intensity: $0, matrix: ColorLook.saturation(0)) {
             contrastCurve(0.94 * contrastCurve($0, strength: 1) + 0.06 * $0, strength: 0.7)
         }
     }
 
     static let chrome = look(
-        .chrome, "Strong colours and contrast", source: "saturation 1.25, half an S-curve"
+        .chrome, "Strong colors and contrast", source: "saturation 1.25, half an S-curve"
     ) {
-        ColourLook(intensity: $0, matrix: ColourLook.saturation(1.25)) {
+        ColorLook(intensity: $0, matrix: ColorLook.saturation(1.25)) {
             contrastCurve($0, strength: 0.5)
         }
     }
 
     static let fade = look(
-        .fade, "Pale colours, lifted shadows", source: "saturation 0.7, then 0.85 x + 0.11"
+        .fade, "Pale colors, lifted shadows", source: "saturation 0.7, then 0.85 x + 0.11"
     ) {
-        ColourLook(intensity: $0, matrix: ColourLook.saturation(0.7)) { 0.85 * $0 + 0.11 }
+        ColorLook(intensity: $0, matrix: ColorLook.saturation(0.7)) { 0.85 * $0 + 0.11 }
     }
 
     static let instant = look(
         .instant, "An instant camera's print",
         source: "saturation 0.75; warm lifted shadows, yellow highlights"
     ) {
-        ColourLook(
-            intensity: $0, matrix: ColourLook.saturation(0.75),
+        ColorLook(
+            intensity: $0, matrix: ColorLook.saturation(0.75),
             red: { 0.1 + 0.9 * contrastCurve($0, strength: 0.3) },
             green: { 0.07 + 0.89 * contrastCurve($0, strength: 0.3) },
             blue: { 0.11 + 0.69 * $0 })
     }
 
     static let process = look(
-        .process, "Cool colours", source: "less red in shadows, more blue, a third of an S-curve"
+        .process, "Cool colors", source: "less red in shadows, more blue, a third of an S-curve"
     ) {
-        ColourLook(
-            intensity: $0, matrix: ColourLook.identity,
+        ColorLook(
+            intensity: $0, matrix: ColorLook.identity,
             red: { contrastCurve($0, strength: 0.6) - 0.07 * (1 - $0) * $0 * 4 },
             green: { contrastCurve($0, strength: 0.35) },
             blue: { 0.07 + 0.93 * contrastCurve($0, strength: 0.2) })
     }
 
     static let transfer = look(
-        .transfer, "Warm colours", source: "more red, less blue, slightly lifted"
+        .transfer, "Warm colors", source: "more red, less blue, slightly lifted"
     ) {
-        ColourLook(
-            intensity: $0, matrix: ColourLook.saturation(0.92),
+        ColorLook(
+            intensity: $0, matrix: ColorLook.saturation(0.92),
             red: { 0.05 + 0.95 * $0 + 0.06 * (1 - $0) * $0 * 4 },
             green: { 0.03 + 0.94 * $0 },
             blue: { 0.03 + 0.79 * $0 })

@@ -1,8 +1,8 @@
 extension FilterDefinition {
     /// A power law of luminance for each channel, fitted to pictures rendered by Core Image.
     ///
-    /// Of 6,621 colours in a lossless pair, no colour differs by more than 1.2 levels of 255. The
-    /// tests check 200 of these colours.
+    /// Of 6,621 colors in a lossless pair, no color differs by more than 1.2 levels of 255. The
+    /// tests check 200 of these colors.
     static let sepia = FilterDefinition(
         .sepia, "Shades of brown, as Core Image's sepia tone",
         [.strength(default: 0.8)],
@@ -15,7 +15,7 @@ extension FilterDefinition {
     }
 
     static let tonal = FilterDefinition(
-        .tonal, "Grey of the same luminance",
+        .tonal, "Gray of the same luminance",
         [.strength(default: 1)],
         source: "Rec. 709 luminance in linear sRGB"
     ) { values in
@@ -28,6 +28,6 @@ extension FilterDefinition {
         source: "W3C Filter Effects 1, sepia(): a matrix on sRGB-encoded values"
     ) { values in
         let full = [0.393, 0.769, 0.189, 0.349, 0.686, 0.168, 0.272, 0.534, 0.131]
-        return [.recolour(ColourLook(intensity: values[0], matrix: full))]
+        return [.recolor(ColorLook(intensity: values[0], matrix: full))]
     }
 }

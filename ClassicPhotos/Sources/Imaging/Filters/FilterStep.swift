@@ -4,7 +4,7 @@ enum FilterStep: Sendable {
     case tone(intensity: Double, gain: [Double], exponent: [Double])
 
     /// A matrix on sRGB-encoded values, then a curve for each channel.
-    case recolour(ColourLook)
+    case recolor(ColorLook)
 
     /// A look at an intensity, on sRGB-encoded values.
     case look(Look, intensity: Double)
@@ -22,13 +22,13 @@ enum FilterStep: Sendable {
     /// An unsharp mask.
     case sharpen(amount: Double, radius: Double)
 
-    /// Whether grey pixels stay grey.
-    var keepsGrey: Bool {
+    /// Whether gray pixels stay gray.
+    var keepsGray: Bool {
         switch self {
         case .tone(let intensity, let gain, let exponent):
             intensity == 0 || Set(gain).count == 1 && Set(exponent).count == 1
-        case .recolour(let look): look.keepsGrey
-        case .look(let look, let intensity): intensity == 0 || look.keepsGrey
+        case .recolor(let look): look.keepsGray
+        case .look(let look, let intensity): intensity == 0 || look.keepsGray
         case .vignette, .blur, .tiltShift, .sharpen: true
         }
     }

@@ -17,35 +17,35 @@ extension ImageFilter {
         ImageFilter(clamping: .sepiaCSS, amount)
     }
 
-    /// Grey by Rec. 709 luma with slightly soft contrast.
+    /// Gray by Rec. 709 luma with slightly soft contrast.
     ///
     /// - Parameter intensity: the strength, from 0 (unchanged) to 1.
     public static func monochrome(intensity: Double = 1) -> ImageFilter {
         ImageFilter(clamping: .monochrome, intensity)
     }
 
-    /// Dark grey with strong contrast.
+    /// Dark gray with strong contrast.
     ///
     /// - Parameter intensity: the strength, from 0 (unchanged) to 1.
     public static func noir(intensity: Double = 1) -> ImageFilter {
         ImageFilter(clamping: .noir, intensity)
     }
 
-    /// Grey of the same luminance; the contrast stays the same.
+    /// Gray of the same luminance; the contrast stays the same.
     ///
     /// - Parameter intensity: the strength, from 0 (unchanged) to 1.
     public static func tonal(intensity: Double = 1) -> ImageFilter {
         ImageFilter(clamping: .tonal, intensity)
     }
 
-    /// Stronger colours and contrast.
+    /// Stronger colors and contrast.
     ///
     /// - Parameter intensity: the strength, from 0 (unchanged) to 1.
     public static func chrome(intensity: Double = 1) -> ImageFilter {
         ImageFilter(clamping: .chrome, intensity)
     }
 
-    /// Pale colours and lifted shadows.
+    /// Pale colors and lifted shadows.
     ///
     /// - Parameter intensity: the strength, from 0 (unchanged) to 1.
     public static func fade(intensity: Double = 1) -> ImageFilter {
@@ -59,14 +59,14 @@ extension ImageFilter {
         ImageFilter(clamping: .instant, intensity)
     }
 
-    /// Cool colours with some contrast.
+    /// Cool colors with some contrast.
     ///
     /// - Parameter intensity: the strength, from 0 (unchanged) to 1.
     public static func process(intensity: Double = 1) -> ImageFilter {
         ImageFilter(clamping: .process, intensity)
     }
 
-    /// Warm colours.
+    /// Warm colors.
     ///
     /// - Parameter intensity: the strength, from 0 (unchanged) to 1.
     public static func transfer(intensity: Double = 1) -> ImageFilter {

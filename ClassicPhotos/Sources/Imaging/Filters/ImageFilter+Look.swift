@@ -1,7 +1,7 @@
 extension ImageFilter {
-    /// The colours of a look from a `.cube` file.
+    /// The colors of a look from a `.cube` file.
     ///
-    /// Colours between the entries of the table are interpolated in tetrahedra. A bitmap with 16
+    /// Colors between the entries of the table are interpolated in tetrahedra. A bitmap with 16
     /// bits per channel keeps its precision; alpha is kept.
     ///
     /// - Parameters:

@@ -16,21 +16,21 @@ public struct ImageFilter: Sendable, Hashable {
         case sepia
         /// The sepia of CSS.
         case sepiaCSS = "sepia-css"
-        /// Grey with soft contrast.
+        /// Gray with soft contrast.
         case monochrome
-        /// Grey with strong contrast.
+        /// Gray with strong contrast.
         case noir
-        /// Grey of the same lightness.
+        /// Gray of the same lightness.
         case tonal
-        /// Strong colours and contrast.
+        /// Strong colors and contrast.
         case chrome
-        /// Pale colours.
+        /// Pale colors.
         case fade
         /// An instant camera's print.
         case instant
-        /// Cool colours.
+        /// Cool colors.
         case process
-        /// Warm colours.
+        /// Warm colors.
         case transfer
         /// Dark corners.
         case vignette
@@ -110,8 +110,8 @@ public struct ImageFilter: Sendable, Hashable {
         }
     }
 
-    /// Whether grey pixels stay grey.
-    var keepsGrey: Bool { steps.allSatisfy(\.keepsGrey) }
+    /// Whether gray pixels stay gray.
+    var keepsGray: Bool { steps.allSatisfy(\.keepsGray) }
 
     /// The value of a parameter, or nil if the filter has no parameter of that name.
     public subscript(parameter name: String) -> Double? {

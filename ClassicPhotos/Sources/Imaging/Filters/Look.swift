@@ -1,6 +1,6 @@
 import CVips
 
-/// A look from a `.cube` file: a table that gives a new colour for each colour.
+/// A look from a `.cube` file: a table that gives a new color for each color.
 ///
 /// Programs for photos and videos export their looks in this format (Adobe, DaVinci Resolve).
 ///
@@ -8,9 +8,9 @@ import CVips
 ///     let filtered = try ImageEngine.apply([.look(look, intensity: 0.7)], to: bitmap)
 ///
 /// A look works on sRGB-encoded values, as most looks for photos expect. A look that expects a
-/// camera's logarithmic recording, or writes values for another display, gives wrong colours.
+/// camera's logarithmic recording, or writes values for another display, gives wrong colors.
 public struct Look: Sendable, Hashable {
-    /// Colours for evenly spaced values of the channels.
+    /// Colors for evenly spaced values of the channels.
     struct Table: Sendable, Hashable {
         /// The number of entries along an axis.
         var size: Int
@@ -27,7 +27,7 @@ public struct Look: Sendable, Hashable {
     /// The curves of the channels, which are applied first.
     let curves: Table?
 
-    /// The cube of colours; red changes fastest.
+    /// The cube of colors; red changes fastest.
     let cube: Table?
 
     /// A number that differs for looks with different tables.
@@ -73,20 +73,20 @@ public struct Look: Sendable, Hashable {
     /// Hashes the tables by a number that was computed when the look was read.
     public func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
 
-    /// Whether grey pixels stay grey: all channels have equal curves, and the diagonal of the cube
-    /// is grey.
-    var keepsGrey: Bool {
-        let curvesKeepGrey =
+    /// Whether gray pixels stay gray: all channels have equal curves, and the diagonal of the cube
+    /// is gray.
+    var keepsGray: Bool {
+        let curvesKeepGray =
             curves.map { curves in
-                curves.treatsChannelsAlike && (0..<curves.size).allSatisfy(curves.isGrey)
+                curves.treatsChannelsAlike && (0..<curves.size).allSatisfy(curves.isGray)
             } ?? true
-        let cubeKeepsGrey =
+        let cubeKeepsGray =
             cube.map { cube in
                 let step = 1 + cube.size + cube.size * cube.size
                 return cube.treatsChannelsAlike
-                    && (0..<cube.size).allSatisfy { cube.isGrey($0 * step) }
+                    && (0..<cube.size).allSatisfy { cube.isGray($0 * step) }
             } ?? true
-        return curvesKeepGrey && cubeKeepsGrey
+        return curvesKeepGray && cubeKeepsGray
     }
 
     /// Calls a closure with the look in the shim's form, which is valid during the call.
@@ -110,7 +110,7 @@ extension Look.Table {
         Set(minimum).count == 1 && Set(maximum).count == 1
     }
 
-    fileprivate func isGrey(_ entry: Int) -> Bool {
+    fileprivate func isGray(_ entry: Int) -> Bool {
         entries[4 * entry] == entries[4 * entry + 1] && entries[4 * entry] == entries[4 * entry + 2]
     }
 

@@ -52,8 +52,8 @@ final class FilterRender {
         switch step {
         case .tone(let intensity, let gain, let exponent):
             cvips_render_tone(render, intensity, gain, exponent)
-        case .recolour(let look):
-            cvips_render_recolour(render, look.matrix, levels(of: look))
+        case .recolor(let look):
+            cvips_render_recolor(render, look.matrix, levels(of: look))
         case .look(let look, let intensity):
             look.withShimLook(intensity: intensity) { cvips_render_look(render, $0) }
         case .vignette(let amount, let start):
@@ -67,7 +67,7 @@ final class FilterRender {
         }
     }
 
-    private func levels(of look: ColourLook) -> [UInt16] {
+    private func levels(of look: ColorLook) -> [UInt16] {
         shape.depth == 2
             ? look.levels(Int(CVIPS_CURVE_POINTS), upTo: 65_535)
             : look.levels(Int(CVIPS_CURVE_LEVELS), upTo: 255)

@@ -76,7 +76,7 @@ extension ImageInfo {
         self.init(
             format: format, size: size, hasAlpha: header.has_alpha,
             orientation: Int(header.orientation), frames: Int(header.frames),
-            bitsPerChannel: Int(header.depth) * 8, isGrey: header.is_grey,
+            bitsPerChannel: Int(header.depth) * 8, isGray: header.is_gray,
             metadataKinds: Set(kinds.filter(\.1).map(\.0)),
             isProgressive: header.is_progressive, bufferedBytes: Int(header.buffered_bytes))
     }

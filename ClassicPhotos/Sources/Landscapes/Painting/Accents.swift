@@ -5,7 +5,7 @@ struct Accents {
     let canvas: Canvas
 
     /// Paints a loose, distant flock of birds.
-    func birds(around place: SIMD2<Float>, count: Int, colour: Light, random: inout Random) {
+    func birds(around place: SIMD2<Float>, count: Int, color: Light, random: inout Random) {
         for _ in 0..<count {
             let x = (place.x + random.between(-0.14, 0.14)) * canvas.scale
             let y = (place.y + random.between(-0.05, 0.05)) * canvas.scale
@@ -18,7 +18,7 @@ struct Accents {
                 let lift = (t * (1.6 - t * 1.1)) * beat * size
                 canvas.disc(
                     x: x + Float(dx), y: y - lift, radius: max(size * 0.07 * (1.2 - t), 0.3),
-                    softness: 0.4, colour, 0.75)
+                    softness: 0.4, color, 0.75)
             }
         }
     }
@@ -44,9 +44,9 @@ struct Accents {
         }
     }
 
-    /// Paints a hot-air balloon in two colours, lit from `side` (-1 left, 1 right).
+    /// Paints a hot-air balloon in two colors, lit from `side` (-1 left, 1 right).
     func balloon(
-        at place: SIMD2<Float>, size: Float, colours: (Light, Light), side: Float,
+        at place: SIMD2<Float>, size: Float, colors: (Light, Light), side: Float,
         haze: Light, hazeAmount: Float
     ) {
         let cx = place.x * canvas.scale
@@ -61,7 +61,7 @@ struct Accents {
             for column in Int(-half * radius)...max(Int(half * radius), Int(-half * radius)) {
                 let u = Float(column) / (radius * max(half, 0.05))
                 let gore = Int((asinf(clamp(u, -1, 1)) / 3.1416 + 0.5) * 9)
-                let base = gore % 2 == 0 ? colours.0 : colours.1
+                let base = gore % 2 == 0 ? colors.0 : colors.1
                 let light = 0.48 + 0.55 * clamp(0.5 + u * side * 0.6 - v * 0.35)
                 let edge = clamp((half * radius - abs(Float(column))) + 0.5)
                 canvas.blend(

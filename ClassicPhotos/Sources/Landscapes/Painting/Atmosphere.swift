@@ -1,13 +1,13 @@
-/// The colours of a time of day: sky, distance and light.
+/// The colors of a time of day: sky, distance and light.
 struct Atmosphere {
     var zenith: Light
     var middle: Light
     var horizon: Light
     /// The halo around the sun or moon.
     var glow: Light
-    /// The colour that distant objects fade into.
+    /// The color that distant objects fade into.
     var haze: Light
-    /// The colour of the nearest, darkest silhouettes.
+    /// The color of the nearest, darkest silhouettes.
     var near: Light
     var cloudLit: Light
     var cloudShade: Light

@@ -10,7 +10,7 @@ final class Canvas {
     let height: Int
     /// The number of pixels in a unit.
     let scale: Float
-    /// The `width * height` pixels, row by row. Uninitialised until the sky has been painted.
+    /// The `width * height` pixels, row by row. Uninitialized until the sky has been painted.
     let pixels: UnsafeMutablePointer<Light>
 
     init(width: Int, height: Int) {

@@ -31,7 +31,7 @@ struct Film {
                     chance ^= chance >> 17
                     chance ^= chance << 5
                     let speck = Float(chance & 0xFFFF) * (1 / 32768) - 1
-                    // Neighbours share half of the grain, because film grain is softer than single
+                    // Neighbors share half of the grain, because film grain is softer than single
                     // pixels.
                     let soft = speck + previous * 0.5
                     previous = speck

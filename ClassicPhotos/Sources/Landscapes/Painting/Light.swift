@@ -5,7 +5,7 @@
 typealias Light = SIMD4<Float>
 
 extension Light {
-    /// Converts a colour from hexadecimal display values, `0xRRGGBB`.
+    /// Converts a color from hexadecimal display values, `0xRRGGBB`.
     init(_ hex: UInt32) {
         let red = Float((hex >> 16) & 0xFF) / 255
         let green = Float((hex >> 8) & 0xFF) / 255
@@ -15,7 +15,7 @@ extension Light {
 
     /// Light of the same intensity in all three channels.
     @inline(__always)
-    static func grey(_ amount: Float) -> Light { Light(repeating: amount) }
+    static func gray(_ amount: Float) -> Light { Light(repeating: amount) }
 
     /// Mixes this light with another: `amount` is 0 for this light, 1 for `other`.
     @inline(__always)
@@ -26,7 +26,7 @@ extension Light {
 
     /// Light of the same luminance with more (> 1) or less (< 1) saturation.
     func saturated(_ amount: Float) -> Light {
-        let mixed = Light.grey(luminance).mixed(with: self, amount)
+        let mixed = Light.gray(luminance).mixed(with: self, amount)
         return mixed.replacing(with: 0, where: mixed .< 0)
     }
 }

@@ -6,7 +6,7 @@ struct Plants {
 
     /// A fir or spruce: tiers of drooping branches around a straight stem.
     func conifer(
-        x: Float, foot: Float, height: Float, colour: Light, mist: Light, mistAmount: Float = 0,
+        x: Float, foot: Float, height: Float, color: Light, mist: Light, mistAmount: Float = 0,
         random: inout Random
     ) {
         let top = foot - height
@@ -30,7 +30,7 @@ struct Plants {
             let ragged = random.between(0.82, 1.08)
             let stem = max(height * 0.008, 0.35)
             let middle = x + lean * height * (1 - t)
-            let light = colour.mixed(with: mist, mistAmount * t * t)
+            let light = color.mixed(with: mist, mistAmount * t * t)
             canvas.span(
                 from: middle - reach * left * ragged - stem,
                 to: middle + reach * right * ragged + stem, y: y, light)
@@ -73,7 +73,7 @@ struct Plants {
     }
 
     /// A blade of grass or a reed, bending to one side.
-    func blade(x: Float, foot: Float, height: Float, bend: Float, width: Float, colour: Light) {
+    func blade(x: Float, foot: Float, height: Float, bend: Float, width: Float, color: Light) {
         let top = max(Int(foot - height), 0)
         let bottom = min(Int(foot), canvas.height - 1)
         guard top <= bottom else { return }
@@ -81,12 +81,12 @@ struct Plants {
             let t = clamp((foot - Float(y)) / height)
             let middle = x + bend * t * t
             let half = max(width * (1 - t) * 0.5, 0.3)
-            canvas.span(from: middle - half, to: middle + half, y: y, colour)
+            canvas.span(from: middle - half, to: middle + half, y: y, color)
         }
     }
 
     /// A fringe of grass along the bottom of the picture.
-    func meadow(count: Int, height: Float, colour: Light, tip: Light, random: inout Random) {
+    func meadow(count: Int, height: Float, color: Light, tip: Light, random: inout Random) {
         let wind = random.between(-0.5, 0.5)
         for _ in 0..<count {
             let x = random.between(-0.02, 1.02) * Float(canvas.width)
@@ -95,7 +95,7 @@ struct Plants {
             blade(
                 x: x, foot: foot, height: size, bend: size * (wind + random.between(-0.35, 0.35)),
                 width: size * random.between(0.018, 0.04),
-                colour: colour.mixed(with: tip, random.unit() * random.unit()))
+                color: color.mixed(with: tip, random.unit() * random.unit()))
         }
     }
 }

@@ -2,9 +2,9 @@
 struct Ridge {
     /// The skyline in pixels from the top, one number for each column.
     var skyline: [Float]
-    /// The colour directly below the skyline.
-    var colour: Light
-    /// The colour further down: the mist in the valley in front.
+    /// The color directly below the skyline.
+    var color: Light
+    /// The color further down: the mist in the valley in front.
     var mist: Light
     /// The distance below the skyline at which the mist is complete, in units.
     var mistDepth: Float
@@ -38,7 +38,7 @@ struct Ridge {
                     if depth <= 0 { continue }
                     let fog = clamp((bottom - level[x]) * fall)
                     let amount = fog * (2 - fog) * mistStrength
-                    let ground = colour * (1 + surface[x])
+                    let ground = color * (1 + surface[x])
                     let light = ground.mixed(with: mist, amount)
                     line[x] = depth >= 1 ? light : line[x].mixed(with: light, depth)
                 }

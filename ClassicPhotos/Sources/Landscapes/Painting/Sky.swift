@@ -4,7 +4,7 @@ struct Sky {
         case none
         /// Thin, combed veils.
         case cirrus
-        /// Heaps with bright edges and grey undersides.
+        /// Heaps with bright edges and gray undersides.
         case cumulus
         /// Long low banks.
         case banks
@@ -31,7 +31,7 @@ struct Sky {
         if clouds != .none { paintClouds(on: canvas, noise: noise) }
     }
 
-    private func colour(at height: Float) -> Light {
+    private func color(at height: Float) -> Light {
         // 0 at the horizon, 1 at the top.
         let t = clamp(height)
         let low = smoothstep(0, 0.42, t)
@@ -45,7 +45,7 @@ struct Sky {
         let disc = max(sunRadius, 0.0001)
         for y in 0..<canvas.height {
             let vertical = Float(y) * unit
-            let base = colour(at: (horizon - vertical) / max(horizon, 0.2))
+            let base = color(at: (horizon - vertical) / max(horizon, 0.2))
             let dy = vertical - sun.y
             let line = canvas.row(y)
             for x in 0..<canvas.width {

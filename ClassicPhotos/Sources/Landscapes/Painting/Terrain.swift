@@ -51,14 +51,14 @@ struct Terrain {
 
     func paint(
         on canvas: Canvas, height: (_ x: Float, _ z: Float) -> Float,
-        colour: (Place) -> Light
+        color: (Place) -> Light
     ) {
         let step = canvas.width > 700 ? 3 : 2
         var grid = Grid(
             columns: canvas.width / step + 2,
             slices: clampSlices(canvas), depths: [], heights: [], lights: [])
         sample(&grid, canvas, step, height)
-        shade(&grid, canvas, step, colour)
+        shade(&grid, canvas, step, color)
         draw(grid, canvas, step)
     }
 
@@ -87,7 +87,7 @@ struct Terrain {
     }
 
     private func shade(
-        _ grid: inout Grid, _ canvas: Canvas, _ step: Int, _ colour: (Place) -> Light
+        _ grid: inout Grid, _ canvas: Canvas, _ step: Int, _ color: (Place) -> Light
     ) {
         grid.lights.reserveCapacity(grid.columns * grid.slices)
         let hazeLit = atmosphere.haze.mixed(with: atmosphere.glow, 0.55)
@@ -111,7 +111,7 @@ struct Terrain {
                     let distance = slope * focal + canvas.frameWidth / 2 - glowSide
                     haze = haze.mixed(with: hazeLit, 1 / (1 + distance * distance * 7))
                 }
-                grid.lights.append(colour(place).mixed(with: haze, amount))
+                grid.lights.append(color(place).mixed(with: haze, amount))
             }
         }
     }
@@ -168,7 +168,7 @@ struct Terrain {
         let middle = horizon * canvas.scale
         let lens = focal * canvas.scale
         var behind = [Float](repeating: 0, count: width)
-        var behindLight = [Light](repeating: .grey(0), count: width)
+        var behindLight = [Light](repeating: .gray(0), count: width)
         let share = 1 / Float(step)
         let rim = atmosphere.haze.mixed(with: atmosphere.horizon, 0.7)
         for slice in stride(from: grid.slices - 1, through: 0, by: -1) {

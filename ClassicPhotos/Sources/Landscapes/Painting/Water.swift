@@ -5,7 +5,7 @@
 struct Water {
     /// The first pixel row of water.
     var shore: Int
-    /// The colour of the water seen from directly above.
+    /// The color of the water seen from directly above.
     var deep: Light
     /// The roughness: 0 is a mirror, 1 a breezy sea.
     var roughness: Float

@@ -43,7 +43,7 @@ extension Painter {
             let peak = crest * (0.55 + 0.45 * crest)
             return peak * tall * rise * (0.3 + 0.7 * smoothstep(0, 1, wall + rise * 0.45)) + hill
                 - 0.15
-        } colour: { place in
+        } color: { place in
             let fine = noise.value(place.x * 7, place.z * 7)
             let mottle = noise.value(place.x * 1.7 + 30, place.z * 1.7)
             let broad = noise.value(place.x * 0.6, place.z * 0.6 + 12)
@@ -71,7 +71,7 @@ extension Painter {
         }
     }
 
-    /// The colour of grass for the season and the time of day.
+    /// The color of grass for the season and the time of day.
     mutating func grass() -> Light {
         Light(random.pick([0x4F6B2E, 0x64752F, 0x3F5F35, 0x8A7A3A, 0x7D6A35]))
     }

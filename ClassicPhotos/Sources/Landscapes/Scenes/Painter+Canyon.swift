@@ -31,7 +31,7 @@ extension Painter {
                 + smoothstep(0.25, 0.31, rise) * 0.28
             let talus = smoothstep(-0.3, 0.02, rise) * 0.2
             return tall * (steps + talus) * smoothstep(3.5, 8, z + abs(x) * 1.5) + edge * 1.2
-        } colour: { place in
+        } color: { place in
             let wobble = noise.value(place.x * 0.8, place.z * 0.8) * 0.06
             let fine = noise.value(place.x * 6, place.z * 6 + place.height * 4)
             let layer = (place.height + wobble) * 7.5

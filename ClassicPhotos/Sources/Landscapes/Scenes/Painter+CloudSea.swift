@@ -28,7 +28,7 @@ extension Painter {
             return base - rise * cone * (0.55 + 0.6 * crest) + (cone > 0 ? 0 : 2)
         }
         Ridge(
-            skyline: skyline, colour: atmosphere.haze.mixed(with: atmosphere.near, 0.35 + 0.55 * t),
+            skyline: skyline, color: atmosphere.haze.mixed(with: atmosphere.near, 0.35 + 0.55 * t),
             mist: atmosphere.haze, mistDepth: rise * 1.2, mistStrength: 0.75, texture: 0.4,
             textureSize: mix(2, 1.2, t)
         ).paint(on: canvas, noise: noise)

@@ -34,7 +34,7 @@ extension Painter {
             let small = (1 - (fine * fine + round * 6).squareRoot() * 1.5) / (1 + z * z * 0.004)
             let calm = 1 / (1 + z * z * 0.003)
             return tall * calm * (crest * 0.85 + swell * 0.55 + small * 0.16)
-        } colour: { place in
+        } color: { place in
             let bend = noise.value(place.x * 0.9, place.z * 0.9)
             let ripple = noise.value(place.x * 3 + bend * 2, place.z * 22 + bend * 7)
             let near = 1 / (1 + place.z * place.z * 0.08)

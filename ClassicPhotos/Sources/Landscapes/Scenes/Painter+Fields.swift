@@ -15,7 +15,7 @@ extension Painter {
         trees(on: land, horizon: horizon, side: side)
         if random.chance(0.3) {
             Plants(canvas: canvas).meadow(
-                count: Int(900 * width), height: 0.1, colour: atmosphere.near * 1.6,
+                count: Int(900 * width), height: 0.1, color: atmosphere.near * 1.6,
                 tip: Light(0xB9A45A) * atmosphere.sunlight, random: &random)
         }
     }

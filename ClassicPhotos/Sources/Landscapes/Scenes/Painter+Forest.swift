@@ -15,15 +15,15 @@ extension Painter {
             let t = Float(rank) / Float(ranks - 1)
             // Even the nearest trees keep some fog and some green.
             let dark = green.mixed(with: atmosphere.near, 0.55) * 0.75
-            let colour = fog.mixed(with: dark, 0.08 + 0.9 * powTo(t, 1.15))
+            let color = fog.mixed(with: dark, 0.08 + 0.9 * powTo(t, 1.15))
             let base = mix(first, height * 1.02, powTo(t, 1.1))
             let size = mix(0.11, 0.42, powTo(t, 1.3)) * height
-            forestRank(base: base, size: size, tilt: tilt * (1 - t), colour: colour, fog: fog, t: t)
+            forestRank(base: base, size: size, tilt: tilt * (1 - t), color: color, fog: fog, t: t)
         }
     }
 
     private mutating func forestRank(
-        base: Float, size: Float, tilt: Float, colour: Light, fog: Light, t: Float
+        base: Float, size: Float, tilt: Float, color: Light, fog: Light, t: Float
     ) {
         let offset = random.between(0, 60)
         let noise = noise
@@ -33,7 +33,7 @@ extension Painter {
                 + noise.fractal(x * 1.6 + offset, 2, octaves: 3) * 0.05
         }
         Ridge(
-            skyline: noise.skyline(canvas, ground), colour: colour, mist: fog,
+            skyline: noise.skyline(canvas, ground), color: color, mist: fog,
             mistDepth: size * 0.9, mistStrength: 0.92, texture: 0.15, textureSize: 3
         ).paint(on: canvas, noise: noise)
         let plants = Plants(canvas: canvas)
@@ -46,7 +46,7 @@ extension Painter {
             let tall = size * random.between(0.45, 1.05) * (1 + clump * 0.3)
             plants.conifer(
                 x: x * canvas.scale, foot: (ground(x) + size * 0.12) * canvas.scale,
-                height: tall * canvas.scale, colour: colour * random.between(0.88, 1.06), mist: fog,
+                height: tall * canvas.scale, color: color * random.between(0.88, 1.06), mist: fog,
                 mistAmount: mix(0.55, 0.28, t), random: &random)
         }
     }

@@ -15,7 +15,7 @@ extension Painter {
         }
         bank(shore)
         Water(
-            shore: Int(shore * canvas.scale), deep: seaColour(),
+            shore: Int(shore * canvas.scale), deep: seaColor(),
             roughness: random.between(0.02, 0.1), clearness: 0.62, waveSize: random.between(0.6, 1)
         ).paint(on: canvas, noise: noise)
         if random.chance(0.5) { reeds() }
@@ -25,7 +25,7 @@ extension Painter {
     private mutating func bank(_ shore: Float) {
         let offset = random.between(0, 40)
         let noise = noise
-        let colour = atmosphere.near.mixed(with: atmosphere.haze, 0.16)
+        let color = atmosphere.near.mixed(with: atmosphere.haze, 0.16)
         let line = noise.skyline(canvas) { x in
             shore - 0.008 - 0.02 * max(noise.fractal(x * 2 + offset, 4, octaves: 4) + 0.2, 0)
         }
@@ -36,11 +36,11 @@ extension Painter {
             let tall = height * random.between(0.015, 0.055)
             plants.conifer(
                 x: x * canvas.scale, foot: (shore - 0.003) * canvas.scale,
-                height: tall * canvas.scale, colour: colour * random.between(0.7, 1.1),
+                height: tall * canvas.scale, color: color * random.between(0.7, 1.1),
                 mist: atmosphere.haze, random: &random)
         }
         Ridge(
-            skyline: line, colour: colour, mist: atmosphere.haze, mistDepth: 0.2,
+            skyline: line, color: color, mist: atmosphere.haze, mistDepth: 0.2,
             mistStrength: 0.3, texture: 0.3, textureSize: 4
         ).paint(on: canvas, noise: noise, bottom: Int(shore * canvas.scale))
     }
@@ -57,7 +57,7 @@ extension Painter {
                 x: x * canvas.scale, foot: height * canvas.scale + 2, height: tall * canvas.scale,
                 bend: random.between(-0.25, 0.4) * tall * canvas.scale,
                 width: 0.0042 * canvas.scale,
-                colour: atmosphere.near.mixed(with: atmosphere.haze, random.between(0, 0.18)))
+                color: atmosphere.near.mixed(with: atmosphere.haze, random.between(0, 0.18)))
         }
     }
 }

@@ -143,7 +143,7 @@ extension Painter {
         }
     }
 
-    /// City lights out of focus, as discs of colour.
+    /// City lights out of focus, as discs of color.
     mutating func paintLights() {
         let themes: [(UInt32, UInt32, [UInt32])] = [
             (0x140C1C, 0x3A2030, [0xFFB45A, 0xFF8A3C, 0xFFD890, 0xFF5A4A, 0xFFC878]),

@@ -13,7 +13,7 @@ extension Painter {
         if random.chance(0.35) {
             Accents(canvas: canvas).birds(
                 around: SIMD2(width * random.between(0.3, 0.7), first * 0.6),
-                count: random.whole(5...12), colour: atmosphere.near, random: &random)
+                count: random.whole(5...12), color: atmosphere.near, random: &random)
         }
     }
 
@@ -29,7 +29,7 @@ extension Painter {
             // Rows that the next layer hides completely need no paint.
             let hidden = layer + 1 < count ? skylines[layer + 1].max().map { Int($0) + 2 } : nil
             Ridge(
-                skyline: skylines[layer], colour: tinted,
+                skyline: skylines[layer], color: tinted,
                 mist: atmosphere.haze.mixed(with: atmosphere.horizon, 0.35 * (1 - t)),
                 mistDepth: mix(0.16, 0.5, t), mistStrength: mix(0.85, 0.42, t),
                 texture: 0.1 + 0.2 * t, textureSize: mix(2, 1, t)
@@ -70,7 +70,7 @@ extension Painter {
                 x: t * Float(canvas.width),
                 foot: (base + 0.02 - slope * 0.07 * height) * canvas.scale + size * canvas.scale
                     * 0.15,
-                height: size * canvas.scale, colour: atmosphere.near * random.between(0.6, 1),
+                height: size * canvas.scale, color: atmosphere.near * random.between(0.6, 1),
                 mist: atmosphere.haze, random: &random)
         }
     }

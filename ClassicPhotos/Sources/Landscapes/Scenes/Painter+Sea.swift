@@ -16,7 +16,7 @@ extension Painter {
         let low = sky.sun.y < horizon && sky.sun.y > horizon - 0.5 && time != .morning
         let shine: Float = time == .storm ? 0.25 : time == .night ? 0.3 : 0.8
         Water(
-            shore: shore, deep: seaColour(), roughness: calm ? 0.18 : random.between(0.4, 0.75),
+            shore: shore, deep: seaColor(), roughness: calm ? 0.18 : random.between(0.4, 0.75),
             clearness: calm ? 0.6 : 0.42, waveSize: random.between(0.7, 1.3),
             path: low ? (sky.sun.x, atmosphere.glow * shine * (calm ? 0.5 : 1)) : nil
         ).paint(on: canvas, noise: noise)
@@ -43,7 +43,7 @@ extension Painter {
             light: light)
     }
 
-    func seaColour() -> Light {
+    func seaColor() -> Light {
         switch time {
         case .noon: Light(0x0E5A80)
         case .morning: Light(0x1C5A70)
@@ -73,7 +73,7 @@ extension Painter {
             }
             Ridge(
                 skyline: skyline,
-                colour: atmosphere.haze.mixed(with: atmosphere.near, 0.35 + 0.4 * near),
+                color: atmosphere.haze.mixed(with: atmosphere.near, 0.35 + 0.4 * near),
                 mist: atmosphere.haze, mistDepth: 0.12, mistStrength: 0.5, texture: 0.2,
                 textureSize: 2
             ).paint(on: canvas, noise: noise, bottom: Int(horizon * canvas.scale) + 1)
@@ -92,7 +92,7 @@ extension Painter {
             return height * 1.06 - (0.05 + 0.17 * shape) * (1 - smoothstep(0.2, 0.75, along))
         }
         Ridge(
-            skyline: skyline, colour: atmosphere.near.mixed(with: atmosphere.haze, 0.12),
+            skyline: skyline, color: atmosphere.near.mixed(with: atmosphere.haze, 0.12),
             mist: atmosphere.near * 0.5, mistDepth: 0.15, texture: 0.7, textureSize: 2.4
         ).paint(on: canvas, noise: noise)
     }

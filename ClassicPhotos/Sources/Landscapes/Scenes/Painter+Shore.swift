@@ -23,7 +23,7 @@ extension Painter {
             noise.fractal(x * 42, y * 42 + place, octaves: 2, gain: 0.6)
         }
         let tones = beachTones()
-        let light = atmosphere.sunlight.mixed(with: .grey(1), 0.5)
+        let light = atmosphere.sunlight.mixed(with: .gray(1), 0.5)
         withLine(canvas.width) { ground in
             withLine(canvas.width) { wave in
                 withLine(canvas.width) { grain in
@@ -33,7 +33,7 @@ extension Painter {
                         speck.read(row: y, into: grain)
                         let line = canvas.row(y)
                         for x in 0..<canvas.width {
-                            line[x] = tones.colour(ground[x], wave[x], grain[x]) * light
+                            line[x] = tones.color(ground[x], wave[x], grain[x]) * light
                         }
                     }
                 }
@@ -50,9 +50,9 @@ extension Painter {
         var wet: Light
         var green: Light
 
-        /// The colour at a distance from the water's edge: `land` is 0 at the edge and negative in
+        /// The color at a distance from the water's edge: `land` is 0 at the edge and negative in
         /// the sea.
-        func colour(_ land: Float, _ wave: Float, _ grain: Float) -> Light {
+        func color(_ land: Float, _ wave: Float, _ grain: Float) -> Light {
             if land < 0.012 {
                 let depth = -land + wave * 0.012
                 var water = shallow.mixed(with: middle, smoothstep(0.01, 0.17, depth))
@@ -94,7 +94,7 @@ extension Painter {
 
     private mutating func umbrellas(land: Field, tones: BeachTones) {
         guard time != .overcast, random.chance(0.6) else { return }
-        let colours = [0xE84A3C, 0xF2B43C, 0xF6F2E8, 0x3C8CC8, 0x4AB49A] as [UInt32]
+        let colors = [0xE84A3C, 0xF2B43C, 0xF6F2E8, 0x3C8CC8, 0x4AB49A] as [UInt32]
         var wanted = random.whole(8...26)
         let unit = canvas.scale
         withLine(canvas.width) { line in
@@ -108,11 +108,11 @@ extension Painter {
                 canvas.disc(
                     x: Float(x) + radius * 0.8, y: Float(y) + radius * 0.9, radius: radius,
                     softness: radius * 0.25, tones.wet * 0.45, 0.6)
-                let colour = Light(random.pick(colours))
-                canvas.disc(x: Float(x), y: Float(y), radius: radius, softness: 0.6, colour)
+                let color = Light(random.pick(colors))
+                canvas.disc(x: Float(x), y: Float(y), radius: radius, softness: 0.6, color)
                 canvas.disc(
                     x: Float(x), y: Float(y), radius: radius * 0.5, softness: radius * 0.4,
-                    colour * 1.25, 0.5)
+                    color * 1.25, 0.5)
             }
         }
     }

@@ -33,7 +33,7 @@ extension Painter {
         let dark = atmosphere.haze.mixed(with: needle, 0.25 + 0.7 * t)
         let size = mix(0.045, 0.3, t * t) * height
         Ridge(
-            skyline: noise.skyline(canvas, ground), colour: far,
+            skyline: noise.skyline(canvas, ground), color: far,
             mist: far.mixed(with: shade, 0.75), mistDepth: mix(0.09, 0.22, t), mistStrength: 0.85,
             texture: 0.05, textureSize: 0.6
         ).paint(on: canvas, noise: noise)
@@ -68,7 +68,7 @@ extension Painter {
         }
         var twin = random
         plants.conifer(
-            x: x * unit, foot: foot * unit, height: tall * unit, colour: dark, mist: snow,
+            x: x * unit, foot: foot * unit, height: tall * unit, color: dark, mist: snow,
             random: &random)
         let tiers = 11
         for tier in 0..<tiers {

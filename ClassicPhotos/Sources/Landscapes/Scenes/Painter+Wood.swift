@@ -57,7 +57,7 @@ extension Painter {
     }
 
     private mutating func leaves(
-        _ colours: [Light], count: Int, size: Float, amount: Float, to low: Float
+        _ colors: [Light], count: Int, size: Float, amount: Float, to low: Float
     ) {
         for _ in 0..<Int(Float(count) * width) {
             let t = random.unit()
@@ -66,13 +66,13 @@ extension Painter {
             let radius = size * random.between(0.35, 1) * canvas.scale
             canvas.disc(
                 x: x * canvas.scale, y: y * canvas.scale, radius: radius, softness: radius * 0.5,
-                random.pick(colours) * random.between(0.75, 1.2), amount * random.between(0.4, 1))
+                random.pick(colors) * random.between(0.75, 1.2), amount * random.between(0.4, 1))
         }
     }
 
     private mutating func trunks(_ t: Float, bark: Light, birch: Bool, air: Light, ground: Float) {
         let count = Int(width * mix(26, 4.5, t)) + 1
-        let colour = bark.mixed(with: air, 0.72 * (1 - t))
+        let color = bark.mixed(with: air, 0.72 * (1 - t))
         let dark = (birch ? bark * 0.3 : bark * 0.45).mixed(with: air, 0.72 * (1 - t))
         let noise = noise
         for _ in 0..<count {
@@ -88,7 +88,7 @@ extension Painter {
                 let flare = 1 + 0.6 * expf(-up * 26)
                 let wide = half * flare * (1 - 0.22 * up)
                 paintBark(
-                    y, middle: middle, half: wide, colour: colour, dark: dark, birch: birch,
+                    y, middle: middle, half: wide, color: color, dark: dark, birch: birch,
                     key: key)
             }
         }
@@ -96,7 +96,7 @@ extension Painter {
 
     @inline(__always)
     private func paintBark(
-        _ y: Int, middle: Float, half: Float, colour: Light, dark: Light, birch: Bool, key: Float
+        _ y: Int, middle: Float, half: Float, color: Light, dark: Light, birch: Bool, key: Float
     ) {
         let first = max(Int(middle - half - 1), 0)
         let last = min(Int(middle + half + 1), canvas.width - 1)
@@ -113,20 +113,20 @@ extension Painter {
                 birch
                 ? scar * smoothstep(-0.25, 0.35, noise.value(u * 1.2 + key, v * 0.9 + 3))
                 : clamp(0.4 + noise.value(u * 3.4 + key, v * 0.35) * 0.7)
-            let light = dark.mixed(with: colour, round * (1 - rough * 0.8))
+            let light = dark.mixed(with: color, round * (1 - rough * 0.8))
             line[x] = line[x].mixed(with: light, edge)
         }
     }
 
     /// Fallen leaves on the ground.
-    private mutating func litter(_ colours: [Light], ground: Float) {
+    private mutating func litter(_ colors: [Light], ground: Float) {
         for _ in 0..<Int(1100 * width) {
             let t = random.unit()
             let y = ground + 0.01 + t * t * (height - ground)
             let size = mix(0.0015, 0.009, t) * random.between(0.5, 1.1) * canvas.scale
             canvas.disc(
                 x: random.unit() * width * canvas.scale, y: y * canvas.scale, radius: size,
-                softness: size * 0.4, random.pick(colours) * random.between(0.35, 0.95), 0.75)
+                softness: size * 0.4, random.pick(colors) * random.between(0.35, 0.95), 0.75)
         }
     }
 }

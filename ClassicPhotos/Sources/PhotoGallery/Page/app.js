@@ -226,7 +226,7 @@ const detailHost = {
       ? list.cell(row)?.shownPicture ?? pictureAddress(page, row, record) : null;
     return { name: names.name(row), record, picture, progress: records.progress(row) };
   },
-  neighbour(row, by) {
+  neighbor(row, by) {
     const place = list.place(row) + by;
     return place >= 0 && place < list.count ? list.row(place) : null;
   },

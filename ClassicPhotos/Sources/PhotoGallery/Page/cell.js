@@ -68,7 +68,7 @@ export class Cell {
   /// - sharper: the address of the larger picture.
   /// - progress: the part of the bytes that has arrived, or undefined.
   show({ page, name, record, sharper, progress }) {
-    const { state, version, active, colour } = record;
+    const { state, version, active, color } = record;
     const parts = this.#parts;
     const isOtherName = parts.name.title !== (name ?? "");
     const isRenamed = parts.name.textContent !== "" && isOtherName;
@@ -80,8 +80,8 @@ export class Cell {
       this.element.dataset.version = version;
       this.element.dataset.active = active;
       parts.state.textContent = text(state);
-      parts.picture.style.backgroundColor = colour ?? "";
-      parts.picture.classList.toggle("coloured", Boolean(colour));
+      parts.picture.style.backgroundColor = color ?? "";
+      parts.picture.classList.toggle("colored", Boolean(color));
       this.#showFailure(state === "failed" && !active, record, name);
       parts.spinner.hidden = !active;
     }

@@ -35,12 +35,12 @@ export class Detail {
   #stage = new Stage({
     step: (by) => this.step(by), scaled: (scale) => this.#scaled(scale),
     close: () => this.#leave(), tapped: () => this.#dialog.classList.toggle("bare"),
-    neighbour: (by) => this.#neighbour(by), fitted: () => this.#fitted(),
+    neighbor: (by) => this.#neighbor(by), fitted: () => this.#fitted(),
   });
   #isFolded = null;
   // Why the server's picture is not shown, although the photo has not failed.
   #problem = null;
-  // Keeps the neighbours' pictures in the browser's memory.
+  // Keeps the neighbors' pictures in the browser's memory.
   #prefetched = [];
   // The request for the details.
   #facts = null;
@@ -99,7 +99,7 @@ export class Detail {
 
   /// Shows the next or the former photo.
   step(by) {
-    const row = this.#host.neighbour(this.#row, by);
+    const row = this.#host.neighbor(this.#row, by);
     if (row === null) return;
     this.#row = row;
     this.#writeAddress();
@@ -266,8 +266,8 @@ export class Detail {
     const file = (name ?? "").lastIndexOf("/") + 1;
     this.#parts.name.textContent = this.#parts.name.title = (name ?? "").slice(file);
     this.#parts.folders.textContent = (name ?? "").slice(0, Math.max(0, file - 1));
-    this.#parts.previous.hidden = this.#host.neighbour(row, -1) === null;
-    this.#parts.next.hidden = this.#host.neighbour(row, 1) === null;
+    this.#parts.previous.hidden = this.#host.neighbor(row, -1) === null;
+    this.#parts.next.hidden = this.#host.neighbor(row, 1) === null;
     this.#parts.facts.replaceChildren();
     this.#parts.said.textContent = "";
     this.#parts.body.scrollTop = 0;
@@ -466,17 +466,17 @@ export class Detail {
     for (const image of [this.#stage.before, this.#stage.after]) this.#cancel(image);
   }
 
-  #neighbour(by) {
-    const row = this.#host.neighbour(this.#row, by);
+  #neighbor(by) {
+    const row = this.#host.neighbor(this.#row, by);
     if (row === null) return null;
     const { record, picture } = this.#host.photo(row);
-    return { picture, ratio: record.width / record.height, colour: record.colour };
+    return { picture, ratio: record.width / record.height, color: record.color };
   }
 
-  // The thumbnails of the neighbours, for an immediate next photo.
+  // The thumbnails of the neighbors, for an immediate next photo.
   #prefetch() {
     this.#prefetched = [1, -1].map((by) => {
-      const picture = this.#neighbour(by)?.picture;
+      const picture = this.#neighbor(by)?.picture;
       return picture ? Object.assign(new Image(), { src: picture }) : null;
     });
   }

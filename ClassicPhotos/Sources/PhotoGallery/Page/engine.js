@@ -300,15 +300,15 @@ export class Engine {
     const now = this.#now;
     for (const slice of this.#slices.values()) {
       const { x, y, length } = this.#box(slice, now, width);
-      context.fillStyle = this.#colour(kind(slice.queue));
+      context.fillStyle = this.#color(kind(slice.queue));
       context.globalAlpha = slice.end === undefined ? 0.6 : 1;
       context.fillRect(x, y, length, laneHeight - 3);
     }
     context.globalAlpha = 1;
   }
 
-  // A canvas does not know the style sheet's colours, so it takes those of hidden elements.
-  #colour(name) {
+  // A canvas does not know the style sheet's colors, so it takes those of hidden elements.
+  #color(name) {
     const swatches = this.#parts.swatches;
     swatches[name] ??= swatches.appendChild(make("i", { className: `swatch ${name}` }));
     return getComputedStyle(swatches[name]).backgroundColor;
@@ -317,9 +317,9 @@ export class Engine {
   #paintScale(context, width, height) {
     for (let seconds = 0; seconds <= 30; seconds += width < 500 ? 10 : 5) {
       const x = Math.min(width - 1, Math.round(width - (seconds * 1000 * width) / shown));
-      context.fillStyle = this.#colour("line-colour");
+      context.fillStyle = this.#color("line-color");
       context.fillRect(x, 0, 1, height - 14);
-      context.fillStyle = this.#colour("label-colour");
+      context.fillStyle = this.#color("label-color");
       context.textAlign = seconds === 0 ? "right" : seconds === 30 ? "left" : "center";
       context.fillText(seconds === 0 ? text("now") : `−${number(seconds)} s`, x, height - 3);
     }

@@ -29,7 +29,7 @@ export class Records {
     this.#byRow.set(row, {
       state, version, reason, active, retryable, hasOriginal: event.hasOriginal ?? false,
       generation: this.#generation,
-      colour: event.colour ?? former?.colour,
+      color: event.color ?? former?.color,
       // The picture's name, which depends on its content.
       picture: event.picture,
       width: event.width ?? former?.width, height: event.height ?? former?.height,

@@ -1,7 +1,7 @@
 // The stage of the detail view: one photo, fitted into the space, with zoom and pan, a swipe to the
 // next photo, and a divider between the photo before and after the filters.
 //
-//    fitted, one finger sideways  ──▶ swipe, with the neighbour beside the photo
+//    fitted, one finger sideways  ──▶ swipe, with the neighbor beside the photo
 //    fitted, one finger down      ──▶ close
 //    one finger, no movement      ──▶ a tap
 //    fitted, divider shown        ──▶ the divider follows the pointer
@@ -18,7 +18,7 @@ const swipeLength = 70;
 const closingLength = 110;
 // A finger that moves less than this taps.
 const tapLength = 8;
-// Between a photo and its neighbour during a swipe.
+// Between a photo and its neighbor during a swipe.
 const gap = 24;
 // The width of the divider's knob.
 const knob = 16;
@@ -51,7 +51,7 @@ export class Stage {
 
   /// - handlers: step(1 or -1) after a swipe, close() after a swipe down, tapped() after a tap,
   ///   scaled(scale) after a zoom, fitted() when the fitted photo has another size;
-  ///   neighbour(1 or -1) returns the { picture, ratio, colour } of a neighbour, or null.
+  ///   neighbor(1 or -1) returns the { picture, ratio, color } of a neighbor, or null.
   constructor(handlers) {
     this.#handlers = handlers;
     const { element } = this;
@@ -107,7 +107,7 @@ export class Stage {
     this.element.classList.remove("still");
     const former = this.#beside;
     this.#beside = null;
-    // The neighbour is the new photo: it stays until the stage can show its picture.
+    // The neighbor is the new photo: it stays until the stage can show its picture.
     this.after.decode().catch(() => {}).then(() => former?.remove());
   }
 
@@ -189,7 +189,7 @@ export class Stage {
   }
 
   // The position in which pixels of the photo that are as large as those of the screen also coincide
-  // with them: otherwise, each would be a mixture of its neighbours.
+  // with them: otherwise, each would be a mixture of its neighbors.
   get #aligned() {
     if (Math.abs(this.#scale / this.#pixelScale - 1) > 1e-6) return [this.#x, this.#y];
     const box = this.element.getBoundingClientRect();
@@ -270,14 +270,14 @@ export class Stage {
 
   #showBeside(side) {
     this.#beside?.remove();
-    const neighbour = this.#handlers.neighbour(side);
-    this.#beside = make("div", { className: "beside", hidden: neighbour === null });
-    Object.assign(this.#beside, { side, isPhoto: neighbour !== null });
+    const neighbor = this.#handlers.neighbor(side);
+    this.#beside = make("div", { className: "beside", hidden: neighbor === null });
+    Object.assign(this.#beside, { side, isPhoto: neighbor !== null });
     this.canvas.after(this.#beside);
-    if (neighbour === null) return;
-    const { picture, ratio, colour } = neighbour;
+    if (neighbor === null) return;
+    const { picture, ratio, color } = neighbor;
     this.#fitInto(this.#beside, ratio > 0 ? ratio : 1.5);
-    this.#beside.style.backgroundColor = colour ?? "";
+    this.#beside.style.backgroundColor = color ?? "";
     if (picture) this.#beside.append(make("img", { alt: "", src: picture, draggable: false }));
   }
 

@@ -1,4 +1,4 @@
-// The catalogue: every text of the page. It is English; chinese.js has the same keys in Chinese, and
+// The catalog: every text of the page. It is English; chinese.js has the same keys in Chinese, and
 // only browsers that ask for Chinese load it.
 //
 // A text may contain values in braces. A text with a `count` may have a second form, after "|", for
@@ -88,7 +88,7 @@ export function number(value, options) {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/// Whether the catalogue has a text for a key in this language.
+/// Whether the catalog has a text for a key in this language.
 export const has = (key) => key in texts;
 
 /// The text of a key, with its values filled in.
@@ -113,7 +113,7 @@ export const filterTip = (word, sentence) =>
 export const filterWords = (filters) =>
   capitalized(filters.replace(/[a-z][a-z-]*/g, translated).replaceAll("=", " "));
 
-/// The reason of a failure in the page's language, or the server's sentence if the catalogue has
+/// The reason of a failure in the page's language, or the server's sentence if the catalog has
 /// none.
 export function failureText(sentence, failure) {
   const key = `failure-${failure?.code}`;

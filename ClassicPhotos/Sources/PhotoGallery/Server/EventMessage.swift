@@ -76,7 +76,7 @@ struct EventMessage {
         /// has failed.
         let hasOriginal: Bool?
         let active: Bool
-        let colour: String?
+        let color: String?
         let width: Int?
         let height: Int?
 
@@ -96,7 +96,7 @@ struct EventMessage {
             self.failure = failure?.cause.map(FailureCause.init)
             retryable = failure?.isRetryable
             hasOriginal = failure?.hasOriginal
-            colour = update.facts.map { EventMessage.text(ofColour: $0.colour) }
+            color = update.facts.map { EventMessage.text(ofColor: $0.color) }
             width = update.facts?.size.width
             height = update.facts?.size.height
         }
@@ -117,9 +117,9 @@ struct EventMessage {
         }
     }
 
-    /// A colour as in CSS: `#rrggbb`.
-    private static func text(ofColour colour: UInt32) -> String {
-        let digits = String(colour & 0xFFFFFF, radix: 16)
+    /// A color as in CSS: `#rrggbb`.
+    private static func text(ofColor color: UInt32) -> String {
+        let digits = String(color & 0xFFFFFF, radix: 16)
         return "#" + String(repeating: "0", count: 6 - digits.count) + digits
     }
 

@@ -89,7 +89,7 @@ public struct PhotoBatch: Sendable {
         reports.maxConcurrentOperationCount = 1
         do {
             try await photos.add(
-                each: positions ?? Array(records.indices), within: maker.photosInMemory
+                each: positions ?? Array(records.indices), capacity: maker.photosInMemory
             ) { position in
                 let record = records[position]
                 let result = await process(record, at: position, names)

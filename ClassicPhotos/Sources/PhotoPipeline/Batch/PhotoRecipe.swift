@@ -29,10 +29,10 @@ public struct PhotoRecipe: Sendable, Hashable, Codable {
         self.acceptsDamage = acceptsDamage
     }
 
-    /// The parts of a photo that are kept; depth, grey and frames always are, as far as the format
+    /// The parts of a photo that are kept; depth, gray and frames always are, as far as the format
     /// of the result can hold them.
     func parts(writtenAs format: ImageFormat) -> PictureParts {
-        var parts: PictureParts = .grey
+        var parts: PictureParts = .gray
         if format.hasDepth { parts.insert(.depth) }
         if format.hasFrames { parts.insert(.frames) }
         if keepsMetadata { parts.insert(.metadata) }

@@ -142,7 +142,7 @@ public final class PhotoLoader: Sendable {
         let prefetches = OperationQueue()
         prefetches.maxConcurrentOperationCount = .max
         // The only error is the cancellation of the task.
-        try? await prefetches.add(each: requests, within: max(2, options.downloads / 4)) {
+        try? await prefetches.add(each: requests, capacity: max(2, options.downloads / 4)) {
             [self] request in
             var request = request
             request.priority = priority

@@ -55,7 +55,7 @@ extension PhotoList {
     /// Finds the pictures in a folder and its subfolders.
     ///
     /// Photos are named by their path in the folder and sorted in natural order. Pictures are
-    /// recognised by extension, and files with an unknown extension by their first bytes; decoding
+    /// recognized by extension, and files with an unknown extension by their first bytes; decoding
     /// then shows whether a file really is a picture. ``unsupportedFiles`` lists pictures in
     /// unsupported formats. Names need not be UTF-8.
     ///

@@ -1,4 +1,4 @@
-/// A picture format that cannot be read, recognised by the extension of a file name.
+/// A picture format that cannot be read, recognized by the extension of a file name.
 ///
 /// Such a file is a valid picture, so it is reported by name and not counted among the files that
 /// are not pictures.

@@ -21,7 +21,7 @@ func holding<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () async throws(Failure) -> Value
 ) async throws(Failure) -> Value? {
     let outcome = Outcome<Value, Failure>()
-    let operation = AsyncOperation {
+    let operation = TypedOperation<Void> {
         let result: Result<Value, Failure>
         do throws(Failure) {
             result = .success(try await body())

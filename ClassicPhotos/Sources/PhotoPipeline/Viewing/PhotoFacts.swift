@@ -4,8 +4,8 @@ import Synchronization
 /// What is known of a photo's contents after its first download: the facts stay when its pictures
 /// are dropped from memory.
 public struct PhotoFacts: Sendable, Hashable {
-    /// The average colour as `0xRRGGBB`.
-    public var colour: UInt32
+    /// The average color as `0xRRGGBB`.
+    public var color: UInt32
     /// The size of the upright original in pixels.
     public var size: PixelSize
     /// The size of the original's file in bytes.
@@ -14,8 +14,8 @@ public struct PhotoFacts: Sendable, Hashable {
     public var taken: String?
 
     /// Creates facts.
-    public init(colour: UInt32, size: PixelSize, byteCount: Int, taken: String? = nil) {
-        self.colour = colour
+    public init(color: UInt32, size: PixelSize, byteCount: Int, taken: String? = nil) {
+        self.color = color
         self.size = size
         self.byteCount = byteCount
         self.taken = taken
@@ -29,16 +29,16 @@ public struct PhotoFacts: Sendable, Hashable {
     init(original bytes: [UInt8], info: ImageInfo, bitmap: Bitmap, limits: ImageLimits) {
         let fields = try? ImageEngine.exif(of: bytes, limits: limits)
         self.init(
-            colour: Self.averageColour(of: bitmap), size: info.size, byteCount: bytes.count,
+            color: Self.averageColor(of: bitmap), size: info.size, byteCount: bytes.count,
             taken: fields?.taken)
     }
 
-    /// The average colour of about a thousand pixels that are spread over the first frame.
+    /// The average color of about a thousand pixels that are spread over the first frame.
     ///
     /// The mean of the squares is close to the mean of the light, so that a picture of black and
-    /// white stripes gets the grey that the eye sees. Transparent pixels count less. A bitmap with
-    /// 16 bits per channel is not read, because the list shows 8 bits; its colour is grey.
-    static func averageColour(of bitmap: Bitmap) -> UInt32 {
+    /// white stripes gets the gray that the eye sees. Transparent pixels count less. A bitmap with
+    /// 16 bits per channel is not read, because the list shows 8 bits; its color is gray.
+    static func averageColor(of bitmap: Bitmap) -> UInt32 {
         guard bitmap.bitsPerChannel == 8 else { return 0x808080 }
         let bands = bitmap.hasAlpha ? 4 : 3
         let pixelCount = bitmap.size.width * bitmap.size.height
@@ -59,16 +59,16 @@ public struct PhotoFacts: Sendable, Hashable {
             }
         }
         guard weight > 0 else { return 0xFFFFFF }
-        return [red, green, blue].reduce(0) { colour, sum in
+        return [red, green, blue].reduce(0) { color, sum in
             let root = (Double(sum) / Double(weight)).squareRoot().rounded()
-            return colour << 8 | UInt32(min(root, 255))
+            return color << 8 | UInt32(min(root, 255))
         }
     }
 }
 
 /// The facts of a list's photos, shared by all pages that show the list.
 ///
-/// A page that opens later therefore knows the colours of the photos that another page has
+/// A page that opens later therefore knows the colors of the photos that another page has
 /// downloaded. All methods are thread-safe.
 public final class PhotoFactTable: Sendable {
     private let facts = Mutex<[PhotoID: PhotoFacts]>([:])

@@ -1,7 +1,7 @@
-/// Colours before and after Core Image's `CISepiaTone` at intensity 1, as 0xRRGGBB.
+/// Colors before and after Core Image's `CISepiaTone` at intensity 1, as 0xRRGGBB.
 ///
 /// Measured from a lossless picture and Core Image's rendering of it, both kept as test fixtures by
-/// AlamofireImage (commit 490f7130, MIT licence): one colour from each of 200 regions of the cube.
+/// AlamofireImage (commit 490f7130, MIT license): one color from each of 200 regions of the cube.
 let coreImageSepiaPairs: [(before: UInt32, after: UInt32)] = [
     (0x00B8F4, 0xBBA471), (0x0FA2DF, 0xAA9059), (0x179DD6, 0xA68B53), (0x17C0E0, 0xBFA977),
     (0x17C8F8, 0xC6B383), (0x1DB4F0, 0xB8A16D), (0x1F92CC, 0x9E8149), (0x1FC1E2, 0xC0AB79),

@@ -1,6 +1,6 @@
 import Foundation
 
-/// `.cube` files for tests, and the colours that they describe.
+/// `.cube` files for tests, and the colors that they describe.
 struct CubeFile {
     var curves: [[Double]] = []
     var curveRange = 0.0...1.0
@@ -9,18 +9,18 @@ struct CubeFile {
     var minimum = [0.0, 0, 0]
     var maximum = [1.0, 1, 1]
 
-    /// A cube with a colour for each place from 0 to 1.
-    init(side: Int, _ colour: (_ red: Double, _ green: Double, _ blue: Double) -> [Double]) {
+    /// A cube with a color for each place from 0 to 1.
+    init(side: Int, _ color: (_ red: Double, _ green: Double, _ blue: Double) -> [Double]) {
         self.side = side
         let places = (0..<side).map { Double($0) / Double(side - 1) }
         cube = places.flatMap { blue in
-            places.flatMap { green in places.map { red in colour(red, green, blue) } }
+            places.flatMap { green in places.map { red in color(red, green, blue) } }
         }
     }
 
     /// A curve for each channel.
-    init(size: Int, _ colour: (_ value: Double) -> [Double]) {
-        curves = (0..<size).map { colour(Double($0) / Double(size - 1)) }
+    init(size: Int, _ color: (_ value: Double) -> [Double]) {
+        curves = (0..<size).map { color(Double($0) / Double(size - 1)) }
     }
 
     /// The file.
@@ -39,26 +39,26 @@ struct CubeFile {
         return Array(lines.joined(separator: "\n").utf8)
     }
 
-    /// The colour of the look for a colour, by the definitions: a straight line between the entries
-    /// of a curve, and in a cube the tetrahedron whose corners surround the colour.
-    func apply(_ colour: [Double]) -> [Double] {
-        var colour = colour
+    /// The color of the look for a color, by the definitions: a straight line between the entries
+    /// of a curve, and in a cube the tetrahedron whose corners surround the color.
+    func apply(_ color: [Double]) -> [Double] {
+        var color = color
         if !curves.isEmpty {
             let width = curveRange.upperBound - curveRange.lowerBound
-            colour = (0..<3).map { channel in
-                let share = (colour[channel] - curveRange.lowerBound) / width
+            color = (0..<3).map { channel in
+                let share = (color[channel] - curveRange.lowerBound) / width
                 let place = min(max(share, 0), 1) * Double(curves.count - 1)
                 let low = min(Int(place), curves.count - 2)
                 let part = place - Double(low)
                 return curves[low][channel] * (1 - part) + curves[low + 1][channel] * part
             }
         }
-        return side > 0 ? interpolate(colour) : colour
+        return side > 0 ? interpolate(color) : color
     }
 
-    private func interpolate(_ colour: [Double]) -> [Double] {
+    private func interpolate(_ color: [Double]) -> [Double] {
         let places = (0..<3).map { axis in
-            let share = (colour[axis] - minimum[axis]) / (maximum[axis] - minimum[axis])
+            let share = (color[axis] - minimum[axis]) / (maximum[axis] - minimum[axis])
             return min(max(share, 0), 1) * Double(side - 1)
         }
         var corner = places.map { min(Int($0), side - 2) }

@@ -1,7 +1,7 @@
 import Imaging
 
 extension Pictures {
-    /// Smooth colours with 16 bits per channel and more levels than 8 bits have.
+    /// Smooth colors with 16 bits per channel and more levels than 8 bits have.
     static func deep(width: Int, height: Int, hasAlpha: Bool = false) throws -> Bitmap {
         var samples: [UInt16] = []
         for y in 0..<height {

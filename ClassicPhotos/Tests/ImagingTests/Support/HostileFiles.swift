@@ -2,13 +2,13 @@
 enum HostileFiles {
     /// A PNG with the given size in its header and `data` as its compressed pixels.
     static func png(
-        width: Int, height: Int, bitDepth: UInt8 = 8, colourType: UInt8 = 2,
+        width: Int, height: Int, bitDepth: UInt8 = 8, colorType: UInt8 = 2,
         interlaced: Bool = false,
         data: [UInt8] = [0x78, 0x9C, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01]
     ) -> [UInt8] {
         let header =
             bigEndian(width) + bigEndian(height)
-            + [bitDepth, colourType, 0, 0, interlaced ? 1 : 0]
+            + [bitDepth, colorType, 0, 0, interlaced ? 1 : 0]
         return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
             + chunk("IHDR", header) + chunk("IDAT", data) + chunk("IEND", [])
     }

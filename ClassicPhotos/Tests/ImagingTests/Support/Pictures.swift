@@ -7,7 +7,7 @@ extension ImageFormat {
 
 /// Pictures for tests.
 enum Pictures {
-    /// A picture of one colour.
+    /// A picture of one color.
     static func plain(_ red: UInt8, _ green: UInt8, _ blue: UInt8, size: PixelSize) throws -> Bitmap
     {
         let count = size.width * size.height
@@ -15,8 +15,8 @@ enum Pictures {
             size: size, pixels: Array(repeating: [red, green, blue], count: count).flatMap(\.self))
     }
 
-    /// Smooth colours with some texture, which compress like a photo and not like a drawing.
-    static func colourful(width: Int, height: Int) throws -> Bitmap {
+    /// Smooth colors with some texture, which compress like a photo and not like a drawing.
+    static func colorful(width: Int, height: Int) throws -> Bitmap {
         var pixels = [UInt8](repeating: 0, count: width * height * 3)
         var noise: UInt32 = 1
         for y in 0..<height {
@@ -32,10 +32,10 @@ enum Pictures {
         return try Bitmap(size: PixelSize(width: width, height: height), pixels: pixels)
     }
 
-    /// A row with one pixel for each colour.
-    static func row(_ colours: [[UInt8]]) throws -> Bitmap {
+    /// A row with one pixel for each color.
+    static func row(_ colors: [[UInt8]]) throws -> Bitmap {
         try Bitmap(
-            size: PixelSize(width: colours.count, height: 1), pixels: colours.flatMap(\.self))
+            size: PixelSize(width: colors.count, height: 1), pixels: colors.flatMap(\.self))
     }
 
     /// A picture whose left half is red and whose right half is blue.
@@ -48,7 +48,7 @@ enum Pictures {
     }
 
     static func file(_ format: ImageFormat, width: Int = 120, height: Int = 80) throws -> [UInt8] {
-        try ImageEngine.encode(colourful(width: width, height: height), as: format).bytes
+        try ImageEngine.encode(colorful(width: width, height: height), as: format).bytes
     }
 }
 

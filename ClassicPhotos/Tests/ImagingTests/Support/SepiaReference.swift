@@ -2,14 +2,14 @@ import Foundation
 
 /// The sepia formula in its simplest form; the reference for the engine's tables.
 enum SepiaReference {
-    static func apply(_ colour: [UInt8], intensity: Double) -> [UInt8] {
-        apply(colour.map { Double($0) / 255 }, intensity: intensity)
+    static func apply(_ color: [UInt8], intensity: Double) -> [UInt8] {
+        apply(color.map { Double($0) / 255 }, intensity: intensity)
             .map { UInt8((255 * $0).rounded()) }
     }
 
     /// The formula for channels from 0 to 1.
-    static func apply(_ colour: [Double], intensity: Double) -> [Double] {
-        let linear = colour.map(decode)
+    static func apply(_ color: [Double], intensity: Double) -> [Double] {
+        let linear = color.map(decode)
         let luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
         let brown = [
             pow(luminance, 0.78), 0.989 * pow(luminance, 1.085), 0.9145 * pow(luminance, 1.902),

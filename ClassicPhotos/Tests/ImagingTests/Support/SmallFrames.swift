@@ -1,14 +1,14 @@
-/// Animated GIFs of plain greys, 16 × 8 pixels.
+/// Animated GIFs of plain grays, 16 × 8 pixels.
 enum SmallGIF {
-    static func file(_ greys: [UInt8], hundredths: [Int]? = nil) -> [UInt8] {
+    static func file(_ grays: [UInt8], hundredths: [Int]? = nil) -> [UInt8] {
         var bytes = Array("GIF89a".utf8) + [16, 0, 8, 0, 0xF6, 0, 0]
-        // A palette of 128 greys.
+        // A palette of 128 grays.
         for index in 0..<128 { bytes += [UInt8](repeating: UInt8(index * 2), count: 3) }
         bytes += [0x21, 0xFF, 11] + Array("NETSCAPE2.0".utf8) + [3, 1, 0, 0, 0]
-        for (frame, grey) in greys.enumerated() {
+        for (frame, gray) in grays.enumerated() {
             let time = hundredths?[frame] ?? 10
             bytes += [0x21, 0xF9, 4, 0, UInt8(time & 0xFF), UInt8(time >> 8), 0, 0]
-            bytes += [0x2C, 0, 0, 0, 0, 16, 0, 8, 0, 0, 7] + pixels(grey / 2) + [0]
+            bytes += [0x2C, 0, 0, 0, 0, 16, 0, 8, 0, 0, 7] + pixels(gray / 2) + [0]
         }
         return bytes + [0x3B]
     }
@@ -33,15 +33,15 @@ enum SmallGIF {
     }
 }
 
-/// Documents with pages of plain greys, 16 × 8 pixels, uncompressed.
+/// Documents with pages of plain grays, 16 × 8 pixels, uncompressed.
 enum SmallTIFF {
-    static func file(_ greys: [UInt8], orientation: Int = 1, lastWidth: Int = 16) -> [UInt8] {
+    static func file(_ grays: [UInt8], orientation: Int = 1, lastWidth: Int = 16) -> [UInt8] {
         var bytes: [UInt8] = [0x4D, 0x4D, 0, 42]
         var place = 8
-        for (page, grey) in greys.enumerated() {
-            let isLast = page == greys.count - 1
+        for (page, gray) in grays.enumerated() {
+            let isLast = page == grays.count - 1
             let width = isLast ? lastWidth : 16
-            let pixels = [UInt8](repeating: grey, count: width * 8 * 3)
+            let pixels = [UInt8](repeating: gray, count: width * 8 * 3)
             let entries: [(tag: Int, isLong: Bool, value: Int)] = [
                 (256, false, width), (257, false, 8), (258, false, 8), (259, false, 1),
                 (262, false, 2), (273, true, 0), (274, false, orientation), (277, false, 3),

@@ -87,7 +87,7 @@ struct BatchRecordTests {
     @Test func changedPhotoIsProcessedAgain() async throws {
         try await withPhotos { source, results in
             _ = try await run(records(source), into: results)
-            try Data(encoded(as: .png, grey: 9)).write(to: source.appending(path: "b.png"))
+            try Data(encoded(as: .png, gray: 9)).write(to: source.appending(path: "b.png"))
             try await expect(Names(["b.png"], ["a.jpg", "c.jpg"]), of: source, in: results)
             // The same size, but another time.
             try FileManager.default.setAttributes(
@@ -124,7 +124,7 @@ struct BatchRecordTests {
     @Test func planSaysWhatRunWouldDo() async throws {
         try await withPhotos { source, results in
             _ = try await run(records(source), into: results)
-            try Data(jpeg(grey: 1)).write(to: source.appending(path: "d.jpg"))
+            try Data(jpeg(gray: 1)).write(to: source.appending(path: "d.jpg"))
             let downloader = PhotoDownloader()
             let path = Array(results.systemPath.utf8)
             let batch = try PhotoBatch(

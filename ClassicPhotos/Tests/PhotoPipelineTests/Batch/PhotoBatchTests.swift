@@ -198,15 +198,15 @@ struct PhotoBatchTests {
 
     @Test func namesAreTheSameInEveryRun() async throws {
         try await withTemporaryFolder { folder in
-            // 40 photos with four names and different greys; some are broken or in a different
+            // 40 photos with four names and different grays; some are broken or in a different
             // format.
             let records = try (0..<40).map { index in
                 let file = folder.appending(path: "\(index)")
                 let bytes =
                     switch index % 5 {
                     case 3: [UInt8]()
-                    case 4: try encoded(as: .png, grey: UInt8(index * 6))
-                    default: try jpeg(grey: UInt8(index * 6))
+                    case 4: try encoded(as: .png, gray: UInt8(index * 6))
+                    default: try jpeg(gray: UInt8(index * 6))
                     }
                 try Data(bytes).write(to: file)
                 return PhotoRecord(

@@ -228,7 +228,7 @@ struct PhotoLoaderTests {
     }
 
     @Test func changedPhotoIsLoadedAgain() async throws {
-        let pictures = [try jpeg(grey: 50), try jpeg(grey: 200)]
+        let pictures = [try jpeg(gray: 50), try jpeg(gray: 200)]
         let answers = Mutex(0)
         try await withScriptedOrigin { connection in
             while connection.readHead() != nil {
@@ -252,10 +252,10 @@ struct PhotoLoaderTests {
         try await withTemporaryFolder { folder in
             try await withLoader { loader, _ in
                 let file = folder.appending(path: "a.jpg")
-                try Data(jpeg(grey: 50)).write(to: file)
+                try Data(jpeg(gray: 50)).write(to: file)
                 #expect(try await loader.photo(for: file).origin == .file)
                 #expect(try await loader.photo(for: file).origin == .memory)
-                try Data(jpeg(width: 80, grey: 200)).write(to: file)
+                try Data(jpeg(width: 80, gray: 200)).write(to: file)
                 let photo = try await loader.photo(for: file)
                 #expect(photo.origin == .file && photo.bitmap.size.width == 80)
             }

@@ -77,7 +77,7 @@ struct PreviewTests {
                 let preview = try #require(previews.first)
                 let result = try #require(results.first)
                 #expect(preview.size == result.bitmap.size)
-                // The preview has less detail, but about the same colours.
+                // The preview has less detail, but about the same colors.
                 let pairs = zip(preview.pixels(), result.bitmap.pixels())
                 let differences = pairs.map { abs(Int($0) - Int($1)) }
                 let mean = Double(differences.reduce(0, +)) / Double(differences.count)

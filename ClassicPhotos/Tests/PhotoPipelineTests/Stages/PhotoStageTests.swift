@@ -59,7 +59,7 @@ struct PhotoStageTests {
         let image = try await make(source(.success(bytes)), by: recipe).get().image
         #expect(image.size == PixelSize(width: 320, height: 240))
         #expect(image.format == .jpeg)
-        // Grey 128 with sepia 0.8 is (145, 122, 81); JPEG may change it slightly.
+        // Gray 128 with sepia 0.8 is (145, 122, 81); JPEG may change it slightly.
         let pixels = try ImageEngine.decode(image.bytes).pixels()
         let expected = [145, 122, 81]
         for (channel, value) in expected.enumerated() {

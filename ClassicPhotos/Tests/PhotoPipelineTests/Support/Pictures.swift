@@ -1,14 +1,14 @@
 import Imaging
 
-/// A JPEG of one colour.
-func jpeg(width: Int = 64, height: Int = 48, grey: UInt8 = 128) throws -> [UInt8] {
-    try encoded(as: .jpeg, width: width, height: height, grey: grey)
+/// A JPEG of one color.
+func jpeg(width: Int = 64, height: Int = 48, gray: UInt8 = 128) throws -> [UInt8] {
+    try encoded(as: .jpeg, width: width, height: height, gray: gray)
 }
 
 func encoded(
-    as format: ImageFormat, width: Int = 64, height: Int = 48, grey: UInt8 = 128
+    as format: ImageFormat, width: Int = 64, height: Int = 48, gray: UInt8 = 128
 ) throws -> [UInt8] {
-    let pixels = [UInt8](repeating: grey, count: width * height * 3)
+    let pixels = [UInt8](repeating: gray, count: width * height * 3)
     let bitmap = try Bitmap(size: PixelSize(width: width, height: height), pixels: pixels)
     return try ImageEngine.encode(bitmap, as: format, quality: 90).bytes
 }

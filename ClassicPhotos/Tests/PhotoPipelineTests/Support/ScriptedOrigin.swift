@@ -10,7 +10,7 @@ import Glibc
 #endif
 
 /// A server that runs a test's script for each connection and sends exactly the bytes of the
-/// script, for behaviour that no HTTP server has.
+/// script, for behavior that no HTTP server has.
 final class ScriptedOrigin: Sendable {
     let port: Int
     private let listener: Int32

@@ -63,7 +63,7 @@ import Testing
             (4, 10, "2015-04-14T18:21:09"), (1, 30, "2020-01-01T00:00:00+02:00"), (3, 20, nil),
         ] as [(Int, Int, String?)] {
             facts[PhotoID(rawValue: UInt64(row))] = PhotoFacts(
-                colour: 0, size: PixelSize(width: 1, height: 1), byteCount: count, taken: taken)
+                color: 0, size: PixelSize(width: 1, height: 1), byteCount: count, taken: taken)
         }
         #expect(rows(by: .date, facts: facts) == [1, 4, 0, 2, 3, 5])
         #expect(rows(by: .size, facts: facts) == [1, 3, 4, 0, 2, 5])

@@ -171,17 +171,17 @@ struct PhotoViewerTests {
 }
 
 @Suite(.ownThreads) struct PhotoFactsTests {
-    @Test func averageColourIsMeanOfLight() throws {
+    @Test func averageColorIsMeanOfLight() throws {
         let red = try Bitmap(
             size: PixelSize(width: 2, height: 2),
             pixels: Array(repeating: [200, 10, 30], count: 4).flatMap { $0 })
-        #expect(PhotoFacts.averageColour(of: red) == 0xC80A1E)
+        #expect(PhotoFacts.averageColor(of: red) == 0xC80A1E)
         let stripes = try Bitmap(
             size: PixelSize(width: 2, height: 1), pixels: [0, 0, 0, 255, 255, 255])
-        #expect(PhotoFacts.averageColour(of: stripes) == 0xB4B4B4)
+        #expect(PhotoFacts.averageColor(of: stripes) == 0xB4B4B4)
         let clear = try Bitmap(
             size: PixelSize(width: 2, height: 1), pixels: [255, 0, 0, 0, 0, 0, 255, 255],
             hasAlpha: true)
-        #expect(PhotoFacts.averageColour(of: clear) == 0x0000FF)
+        #expect(PhotoFacts.averageColor(of: clear) == 0x0000FF)
     }
 }

@@ -137,11 +137,11 @@ final class NemesisMixture: Sendable {
     /// Those that are there already are joined, also if they have ended.
     private func write(_ batch: JobBatch, _ descriptor: Int32) async throws {
         var number = 0
-        try await queue.enqueue(each: 0..<Self.batchSize, within: 5, into: batch) { _ in
+        try await queue.enqueue(each: 0..<Self.batchSize, capacity: 5, into: batch) { _ in
             job()
         } traits: { _ in
             number += 1
-            return [.unique(by: "batch \(batch.id), \(number)", within: .seconds(3_600))]
+            return [.unique(by: "batch \(batch.id), \(number)", for: .seconds(3_600))]
         }
         LineFile.append(ClientLog.Entry.batchEnd(batch.id), to: descriptor)
     }

@@ -3,7 +3,7 @@ import OperationsRuntime
 /// A list of events that several operations record, in order.
 ///
 /// For queues of a ``TestScheduler`` and for others.
-public final class Recorder<Event: Sendable>: Sendable {
+public final class TestRecorder<Event: Sendable>: Sendable {
     private struct Waiter {
         let number: Int
         let count: Int

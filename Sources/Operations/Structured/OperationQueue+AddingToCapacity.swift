@@ -1,52 +1,66 @@
 // Adds one operation when the queue has capacity for it.
 
 extension OperationQueue {
-    /// Adds a function as an operation, once fewer than `limit` operations are in the queue.
+    /// Adds a function as an operation, once fewer than `capacity` operations are in the queue.
     ///
     /// The calling task waits until then. In this way many producers can fill a queue, and together
-    /// they never put more than `limit` operations into it. Waiting producers are admitted in the
+    /// they never put more than `capacity` operations into it. Waiting producers are admitted in the
     /// order in which they came; code that adds operations in other ways does not wait.
     ///
     /// - Parameters:
     ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
     ///     further settings.
-    ///   - limit: how many operations, waiting or running, the queue may hold with this one.
+    ///   - capacity: how many operations, waiting or running, the queue may hold with this one.
     ///   - body: the work.
     /// - Throws: `CancellationError` if the task is cancelled while it waits; nothing is added
     ///   then.
     /// - Precondition: not called in an operation of this queue for which there can never be
-    ///   capacity, because `limit` operations of the queue, itself included, cannot end before.
+    ///   capacity, because `capacity` operations of the queue, itself included, cannot end before.
     ///   Such a wait stops the program.
     @discardableResult
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait..., within limit: Int,
+        _ traits: OperationTrait..., capacity: Int,
         body: @escaping @Sendable () throws -> Output
     ) async throws -> TypedOperation<Output> {
-        try await take(made(body), within: limit, traits)
+        try await take(made(body), capacity: capacity, traits)
     }
 
-    /// Adds an async function as an operation, once fewer than `limit` operations are in the queue.
+    /// Adds an async function as an operation, once fewer than `capacity` operations are in the queue.
     ///
     /// As the method for functions that are not async.
     @discardableResult
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait..., within limit: Int,
+        _ traits: OperationTrait..., capacity: Int,
         body: @escaping @Sendable () async throws -> Output
     ) async throws -> TypedOperation<Output> {
-        try await take(TypedOperation(body: body), within: limit, traits)
+        try await take(TypedOperation(body: body), capacity: capacity, traits)
     }
 
-    private func take<Output>(
-        _ operation: TypedOperation<Output>, within limit: Int, _ traits: [OperationTrait]
+    fileprivate func take<Output>(
+        _ operation: TypedOperation<Output>, capacity: Int, _ traits: [OperationTrait]
     ) async throws -> TypedOperation<Output> {
         if !traits.isEmpty { operation.apply(traits) }
         // No other operation joins this one while it waits for capacity: it may give up, and is in
         // no queue.
         if let other = joined(by: operation, isAdded: false) { return other }
-        let reservation = try await acquireCapacity(below: limit)
+        let reservation = try await acquireCapacity(below: capacity)
         if let other = joined(by: operation) { return other }
         applyQueueQuality(to: operation)
         reservation.add(operation)
         return operation
+    }
+}
+
+extension _OperationQueueMembers {
+    /// Adds a function that runs on the main actor, once fewer than `capacity` operations are in the
+    /// queue.
+    ///
+    /// As the method for functions of no actor.
+    @discardableResult
+    public func add<Output: Sendable>(
+        _ traits: OperationTrait..., capacity: Int,
+        body: @escaping @MainActor @Sendable () throws -> Output
+    ) async throws -> TypedOperation<Output> {
+        try await take(TypedOperation(onMainActor: body), capacity: capacity, traits)
     }
 }

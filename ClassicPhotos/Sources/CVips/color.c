@@ -1,4 +1,4 @@
-// Steps that read one pixel at a time, as table lookups, for 8-bit samples; colour16.c has those
+// Steps that read one pixel at a time, as table lookups, for 8-bit samples; color16.c has those
 // for 16-bit samples. For Core Image's sepia, the lookups are more than ten times faster than the
 // same arithmetic as a chain of libvips operations.
 
@@ -159,17 +159,17 @@ cvips_status cvips_render_tone(
     return status;
 }
 
-// --- Recolour
+// --- Recolor
 
 enum { MATRIX_BITS = 14 };
 
-typedef struct recolour_tables {
+typedef struct recolor_tables {
     int32_t matrix[9];
     uint8_t curves[3 * CVIPS_CURVE_LEVELS];
-} recolour_tables;
+} recolor_tables;
 
-static inline void recolour_pixel(
-    const recolour_tables *tables, uint8_t *out, const uint8_t *in, int x, int y) {
+static inline void recolor_pixel(
+    const recolor_tables *tables, uint8_t *out, const uint8_t *in, int x, int y) {
     (void)x;
     (void)y;
     const int32_t *m = tables->matrix;
@@ -180,16 +180,16 @@ static inline void recolour_pixel(
         out[c] = tables->curves[256 * c + CLAMP(value, 0, 255)];
     }
 }
-CVIPS_DEFINE_ROW(recolour, uint8_t)
+CVIPS_DEFINE_ROW(recolor, uint8_t)
 
-cvips_status cvips_render_recolour(
+cvips_status cvips_render_recolor(
     cvips_render *render, const double matrix[9], const uint16_t *curves) {
-    if (render->in.depth == 2) return cvips_render_recolour_16(render, matrix, curves);
-    recolour_tables *tables = g_try_new(recolour_tables, 1);
+    if (render->in.depth == 2) return cvips_render_recolor_16(render, matrix, curves);
+    recolor_tables *tables = g_try_new(recolor_tables, 1);
     if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
     for (int i = 0; i < 9; i++) tables->matrix[i] = (int32_t)lrint(matrix[i] * (1 << MATRIX_BITS));
     for (int i = 0; i < 3 * CVIPS_CURVE_LEVELS; i++) tables->curves[i] = (uint8_t)curves[i];
-    return cvips_render_pixels(render, recolour_row, tables);
+    return cvips_render_pixels(render, recolor_row, tables);
 }
 
 // --- Vignette

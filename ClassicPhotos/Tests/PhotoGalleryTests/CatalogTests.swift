@@ -6,7 +6,7 @@ import Testing
 
 /// The texts of the page, in English and Chinese.
 @Suite(.ownThreads)
-struct CatalogueTests {
+struct CatalogTests {
     private func keys(of name: String) throws -> Set<Substring> {
         let file = try #require(PageRoutes.files.first { $0.path == name })
         let key = /(?:^|, |\n)(?:"([a-z]+-[A-Za-z-]+)"|([a-z][A-Za-z]*)): "/

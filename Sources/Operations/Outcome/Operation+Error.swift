@@ -1,14 +1,14 @@
-/// Members of operations beyond Foundation's class, whose names subclasses often use for members of
-/// their own.
+/// Members of operations that cannot belong to the class itself.
 ///
-/// Every operation conforms. The members belong to an extension and not to the class, so that a
-/// subclass which comes from Foundation with an `error` of its own compiles as it is. Its property
-/// is then a different one, of which the library knows nothing.
-public protocol OperationReporting: Operation {}
+/// Some have names that subclasses often use for members of their own: a subclass which comes from
+/// Foundation with an `error` of its own compiles as it is, and its property is then a different
+/// one, of which the library knows nothing. Others differ from a method of the class only in the
+/// actor of a closure, which two methods of one type cannot.
+public protocol _OperationMembers: Operation {}
 
-extension Operation: OperationReporting {}
+extension Operation: _OperationMembers {}
 
-extension OperationReporting {
+extension _OperationMembers {
     /// The error that the work threw, or that was passed to ``fail(_:)``; nil without an error.
     ///
     /// An error that came after the operation was cancelled is available here, but the operation

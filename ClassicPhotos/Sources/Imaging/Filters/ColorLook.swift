@@ -1,6 +1,6 @@
-/// A colour change that treats all pixels alike: a 3 × 3 matrix on sRGB-encoded values, then a
+/// A color change that treats all pixels alike: a 3 × 3 matrix on sRGB-encoded values, then a
 /// curve for each channel.
-struct ColourLook: Sendable {
+struct ColorLook: Sendable {
     typealias Curve = @Sendable (Double) -> Double
 
     /// The 9 elements of the matrix, row by row.
@@ -33,8 +33,8 @@ struct ColourLook: Sendable {
         }
     }
 
-    /// Whether grey pixels stay grey.
-    var keepsGrey: Bool {
+    /// Whether gray pixels stay gray.
+    var keepsGray: Bool {
         let sums = (0..<3).map { row in matrix[(3 * row)..<(3 * row + 3)].reduce(0, +) }
         let levels = levels(256, upTo: 65_535)
         return abs(sums[0] - sums[1]) < 1e-9 && abs(sums[0] - sums[2]) < 1e-9
@@ -48,7 +48,7 @@ struct ColourLook: Sendable {
 
     static let identity: [Double] = [1, 0, 0, 0, 1, 0, 0, 0, 1]
 
-    /// A saturation matrix by Rec. 709 luma: 0 gives grey, 1 leaves colours unchanged, higher
+    /// A saturation matrix by Rec. 709 luma: 0 gives gray, 1 leaves colors unchanged, higher
     /// values strengthen them.
     static func saturation(_ amount: Double) -> [Double] {
         let luma = [0.2126, 0.7152, 0.0722]

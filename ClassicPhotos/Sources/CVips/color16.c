@@ -1,5 +1,5 @@
-// The steps of colour.c for 16-bit samples. A table with an entry for each 16-bit level of linear
-// light would be too coarse for dark colours, so these steps interpolate between the points of
+// The steps of color.c for 16-bit samples. A table with an entry for each 16-bit level of linear
+// light would be too coarse for dark colors, so these steps interpolate between the points of
 // smaller tables.
 
 #include "internal.h"
@@ -10,7 +10,7 @@
 // A function on 0...1 at evenly spaced points.
 enum { POINTS = 4096 };
 typedef struct curve {
-    // The last entry repeats the value at 1, so that a place of exactly 1 has a right neighbour.
+    // The last entry repeats the value at 1, so that a place of exactly 1 has a right neighbor.
     float values[POINTS + 2];
 } curve;
 
@@ -76,15 +76,15 @@ cvips_status cvips_render_tone_16(cvips_render *render, const cvips_tone *tone) 
     return cvips_render_pixels(render, tone_row, tables);
 }
 
-// --- Recolour
+// --- Recolor
 
-typedef struct recolour_tables {
+typedef struct recolor_tables {
     float matrix[9];
     curve curves[3];
-} recolour_tables;
+} recolor_tables;
 
-static inline void recolour_pixel(
-    const recolour_tables *tables, uint16_t *out, const uint16_t *in, int x, int y) {
+static inline void recolor_pixel(
+    const recolor_tables *tables, uint16_t *out, const uint16_t *in, int x, int y) {
     (void)x;
     (void)y;
     const float *m = tables->matrix;
@@ -94,19 +94,19 @@ static inline void recolour_pixel(
         out[c] = level(curve_at(&tables->curves[c], sum));
     }
 }
-CVIPS_DEFINE_ROW(recolour, uint16_t)
+CVIPS_DEFINE_ROW(recolor, uint16_t)
 
-cvips_status cvips_render_recolour_16(
+cvips_status cvips_render_recolor_16(
     cvips_render *render, const double matrix[9], const uint16_t *curves) {
     G_STATIC_ASSERT(CVIPS_CURVE_POINTS == POINTS + 1);
-    recolour_tables *tables = g_try_new(recolour_tables, 1);
+    recolor_tables *tables = g_try_new(recolor_tables, 1);
     if (!tables) return CVIPS_STATUS_OUT_OF_MEMORY;
     for (int i = 0; i < 9; i++) tables->matrix[i] = (float)matrix[i];
     for (int c = 0; c < 3; c++)
         for (int i = 0; i <= POINTS + 1; i++)
             tables->curves[c].values[i] =
                 curves[c * CVIPS_CURVE_POINTS + MIN(i, POINTS)] / 65535.0f;
-    return cvips_render_pixels(render, recolour_row, tables);
+    return cvips_render_pixels(render, recolor_row, tables);
 }
 
 // --- Vignette

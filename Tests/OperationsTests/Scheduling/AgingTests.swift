@@ -6,16 +6,16 @@ import Testing
 
 /// Operations that count for more the longer they wait.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
-struct AgeingTests {
+struct AgingTests {
     private final class Barely: BlockOperation, @unchecked Sendable {}
 
     private struct Line {
         let steps = StepQueue()
-        let recorder = Recorder<String>()
+        let recorder = TestRecorder<String>()
 
-        init(order: OperationQueueOrder = .priority, ageing: Int64? = 10) {
+        init(order: OperationQueueOrder = .priority, aging: Int64? = 10) {
             steps.queue.order = order
-            steps.queue.ageing = ageing.map { .nanoseconds($0) }
+            steps.queue.aging = aging.map { .nanoseconds($0) }
         }
 
         @discardableResult
@@ -89,7 +89,7 @@ struct AgeingTests {
             line.steps.clock.advance(by: 1)
         } while line.next() != "patient" && steps < 1_000
         #expect(steps < 100)
-        let without = Line(order: order, ageing: nil)
+        let without = Line(order: order, aging: nil)
         // Operations that are not plain are claimed one by one.
         let patient = Barely { [recorder = without.recorder] in recorder.record("patient") }
         patient.queuePriority = .veryLow
@@ -115,7 +115,7 @@ struct AgeingTests {
         while line.steps.queue.operationCount > 0 { line.steps.step() }
     }
 
-    @Test func ageingBeginsWithReadinessEvenBehindBarriers() {
+    @Test func agingBeginsWithReadinessEvenBehindBarriers() {
         let line = Line()
         let first = line.add("first", .veryHigh)
         line.steps.queue.addBarrierBlock { [recorder = line.recorder] in recorder.record("barrier")
@@ -150,9 +150,9 @@ struct AgeingTests {
         #expect(line.next() == "late")
     }
 
-    @Test func ageingWorksWithRealTimeAndWorkers() async {
+    @Test func agingWorksWithRealTimeAndWorkers() async {
         let queue = OperationQueue()
-        queue.ageing = .nanoseconds(1)
+        queue.aging = .nanoseconds(1)
         let (runs, count) = (Tally(), 20_000 / slowness)
         for index in 0..<count {
             let operation = BlockOperation { runs.increment() }
@@ -161,14 +161,14 @@ struct AgeingTests {
         }
         await queue.drain()
         #expect(runs.value == count)
-        #expect(queue.ageing == .nanoseconds(1))
+        #expect(queue.aging == .nanoseconds(1))
     }
 
     /// A long queue: each claim costs a few steps and not one for each operation.
     @Test func claimIsFastWithManyReadyOperations() async {
         let queue = suspendedQueue()
         queue.maxConcurrentOperationCount = 1
-        queue.ageing = .microseconds(50)
+        queue.aging = .microseconds(50)
         let (runs, count) = (Tally(), 300_000 / slowness)
         for index in 0..<count {
             let operation = BlockOperation { runs.increment() }
