@@ -143,7 +143,11 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     }
 
     /// Whether ``cancel()`` was called before the operation finished.
-    open var isCancelled: Bool { status.isCancelled }
+    open var isCancelled: Bool {
+        guard status.isCancelled else { return false }
+        stopNoticed()
+        return true
+    }
 
     /// Whether the work may go on after ``start()`` has returned; false unless overridden.
     ///
@@ -214,8 +218,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     ///   other.
     @available(
         *, noasync,
-        message:
-            "write: await operation.finished()"
+        message: "write: await operation.finished()"
     )
     open func waitUntilFinished() {
         if status.phase != .finished, ThreadContext.isInside(self) {

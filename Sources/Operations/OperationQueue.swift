@@ -419,8 +419,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     ///   inside an operation that an operation of this queue waits for.
     @available(
         *, noasync,
-        message:
-            "write: await queue.finished()"
+        message: "write: await queue.finished()"
     )
     open func waitUntilAllOperationsAreFinished() {
         if isOverForCaller() { return }

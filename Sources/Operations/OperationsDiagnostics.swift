@@ -14,6 +14,9 @@ public enum OperationsDiagnostics {
         /// An operation failed, and nothing read its error or result before the operation, and
         /// every operation that was cancelled because of it, was released.
         case unobservedFailure(operation: String, error: any Error)
+        /// The body of an operation, which does not await, went on for a second or longer after its
+        /// cancellation, and nothing asked meanwhile whether the operation was cancelled.
+        case ignoredCancellation(operation: String, duration: Duration)
 
         /// A message that says what was found and how to correct it.
         public var description: String {
@@ -27,6 +30,10 @@ public enum OperationsDiagnostics {
             case .unobservedFailure(let operation, let error):
                 "\(operation) failed, and its failure was never observed: \(error). Await its value, "
                     + "read its error, or add a dependency on its failure"
+            case .ignoredCancellation(let operation, let duration):
+                "\(operation) went on for \(duration.text) after its cancellation, of which it did not "
+                    + "ask. Call try Operation.checkCancellation() in its loops, or let onCancel stop "
+                    + "what it waits for"
             }
         }
     }

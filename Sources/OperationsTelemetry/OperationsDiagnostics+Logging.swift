@@ -6,8 +6,9 @@ extension OperationsDiagnostics {
     /// Writes the library's findings about the program to a logger, as warnings, from now on and in
     /// place of standard error.
     ///
-    /// The findings are failures that nobody observed, dependencies that form a cycle, and waits
-    /// that keep the main thread from work that needs it. This method sets
+    /// The findings are failures that nobody observed, dependencies that form a cycle, waits that
+    /// keep the main thread from work that needs it, and bodies that did not ask for their
+    /// cancellation. This method sets
     /// `OperationsDiagnostics.handler`, so it affects the whole process. Mistakes that stop the
     /// program are not among the findings: they are written to standard error, because a logger may
     /// not get to write any more.
@@ -30,6 +31,10 @@ extension OperationsDiagnostics {
                 metadata["operation"] = .string(operation.unquoted)
                 metadata.describe(error)
                 failure = error
+            case .ignoredCancellation(let operation, let duration):
+                message = "An operation went on after its cancellation without asking for it"
+                metadata["operation"] = .string(operation.unquoted)
+                metadata["duration"] = "\(duration)"
             }
             logger.warning(message, error: failure, metadata: metadata)
         }

@@ -40,7 +40,9 @@ struct ExploreTests {
     }
 
     @Test func failureCanBeReplayed() throws {
-        #expect(throws: TestScheduler.CheckFailure.self) { try race(TestScheduler(replaying: "2:2")) }
+        #expect(throws: TestScheduler.CheckFailure.self) {
+            try race(TestScheduler(replaying: "2:2"))
+        }
         try race(TestScheduler(replaying: ""))
     }
 

@@ -112,7 +112,8 @@ struct QueueTests {
             try scheduler.run()
             try scheduler.check(try bottom.result == 5)
             let seen = events.events
-            try scheduler.check(seen.first == "top" && seen.last == "bottom" && seen.count == 4, "\(seen)")
+            try scheduler.check(
+                seen.first == "top" && seen.last == "bottom" && seen.count == 4, "\(seen)")
         }
     }
 

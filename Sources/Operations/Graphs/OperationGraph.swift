@@ -148,7 +148,8 @@ extension OperationGraph {
                 for dependent in part.firsts {
                     for dependency in lasts {
                         edges.append(
-                            Edge(dependency: dependency, dependent: dependent, condition: condition))
+                            Edge(dependency: dependency, dependent: dependent, condition: condition)
+                        )
                     }
                 }
                 if firsts.isEmpty { firsts = part.firsts }

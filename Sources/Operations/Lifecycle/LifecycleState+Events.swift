@@ -22,6 +22,8 @@ extension LifecycleState {
         /// Read `isReady` of the operation, which is in no queue. Only an override does something
         /// with that.
         static var readReadiness: Actions { Actions(rawValue: 1 << 6) }
+        /// Note when the running body was told to stop; see ``Operation/stopRequested()``.
+        static var noteStop: Actions { Actions(rawValue: 1 << 7) }
     }
 
     // MARK: Events of becoming ready
@@ -265,7 +267,11 @@ extension LifecycleState {
         guard phase != .finished, !has(.cancelled) else { return nil }
         insert(.cancelled)
         var actions: Actions = phase == .queued ? .moveToCancelled : mayBeReady() ?? []
-        if has(.hasCancelHandlers) { actions.insert(.callCancelHandlers) }
+        if has(.hasCancelHandlers) {
+            actions.insert(.callCancelHandlers)
+        } else if phase == .executing, !has(.asynchronous) {
+            actions.insert(.noteStop)
+        }
         return actions
     }
 

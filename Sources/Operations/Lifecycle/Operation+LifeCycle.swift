@@ -321,11 +321,13 @@ extension Operation {
         // The operation may have left without its body before its cancellation arrived. In that
         // case the handlers are called here.
         let isCancelled = status.has(.cancelled)
+        let stopTime = extras.stopTime.take()
         extras.cancelHandlers = []
         if !handlers.isEmpty { Self.performOutside { withExtendedLifetime(handlers) {} } }
         extras.completionBlock = nil
         if block != nil { recorder?.record(.completionBlock(nil)) }
         lifecycle.unlock()
+        if let stopTime { reportIgnoredStop(at: stopTime) }
         if isCancelled { for handler in handlers { handler.call() } }
         for waiter in waiters { waiter.wake() }
         recorder?.release()

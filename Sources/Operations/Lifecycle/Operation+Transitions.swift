@@ -53,6 +53,7 @@ extension Operation {
         if change.after.has(.observed) { notifyObservers() }
         if actions.contains(.readReadiness) { _ = isReady }
         if actions.contains(.callCancelHandlers) { callCancelHandlers() }
+        if actions.contains(.noteStop) { stopRequested() }
     }
 
     // MARK: The lock

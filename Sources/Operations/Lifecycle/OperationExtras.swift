@@ -24,6 +24,8 @@ final class OperationExtras {
     /// the operation is in a queue, this deadline changes under the queue's lock.
     let sortDeadline = Atomic<Int64>(SortKey.noDeadline)
     var cancelHandlers: [CancelHandler] = []
+    /// When the running body was told to stop; nil once any code has seen that.
+    var stopTime: UInt64?
     /// The feature that accompanies the operation. Set before the operation is added, and then
     /// kept.
     var companion: (any OperationCompanion)?

@@ -37,13 +37,12 @@ extension QueueState {
     }
 
     /// Cancels a fast-path operation. Returns false if that must be done without the lock, because
-    /// observers, handlers or a running async body must be notified.
+    /// the operation's body is running, or observers or handlers must be notified.
     private mutating func cancelOnFastPath(_ operation: Operation, place: Int) -> Bool {
         var isWatched = false
         let change = operation.exchange { state in
             isWatched =
-                state.has([.observed, .hasCancelHandlers])
-                || (state.has(.asynchronous) && state.phase == .executing)
+                state.has([.observed, .hasCancelHandlers]) || state.phase == .executing
             return isWatched ? nil : state.cancelRequested()
         }
         guard let change else { return !isWatched }

@@ -92,7 +92,7 @@ extension QueueState {
     }
 
     mutating func claimCancelled(_ claim: Claim) -> Work? {
-        guard ring.readyCount(OperationRing.cancelledLane) > 0 else { return nil }
+        guard hasCancelled else { return nil }
         while let first = takeCancelled() {
             if let operation = first.entry.operation, isSingle(operation) {
                 if claimSingle(operation, takesSlot: false) { return .single(operation) }

@@ -6,26 +6,26 @@ import OperationsRuntime
 extension QueueState {
     /// Returns how urgently the queue must be handed to its executor now; nil if it need not be. A
     /// queue that the executor holds already is handed over once more if it has become more urgent.
+    ///
+    /// Cancelled operations have only to leave, so they wait for no processor: for them the queue
+    /// is handed over as an epilogue, once more if the executor holds it already.
     @inline(__always)
     mutating func offer() -> Urgency? {
-        guard offered.isEmpty || QualityOfServiceUse.isOn, isRunnable else { return nil }
+        guard offered.isEmpty || QualityOfServiceUse.isOn || hasCancelled, isRunnable
+        else { return nil }
         let urgency = urgency
         return offered.insert(urgency) ? urgency : nil
     }
 
     /// The highest urgency among the operations that a worker can get now.
     ///
-    /// Among the cancelled operations, and among operations of the same priority, the first stands
-    /// for all. An operation that is added behind another one promotes it.
+    /// Among operations of the same priority, the first stands for all. An operation that is added
+    /// behind another one promotes it.
     private var urgency: Urgency {
         mutating get {
+            if hasCancelled, case .workers = executor { return .epilogue }
             guard decidesUrgency else { return .usual }
             var highest = admitted.highestUrgency
-            if ring.readyCount(OperationRing.cancelledLane) > 0,
-                let first = urgency(at: ring.firstReady(OperationRing.cancelledLane))
-            {
-                highest = max(highest ?? first, first)
-            }
             if !isSuspended, hasFreeSlot, let first = graphs.highestUrgency {
                 highest = max(highest ?? first, first)
             }
@@ -78,6 +78,8 @@ extension QueueState {
     /// nothing more urgent, for which the niceness of the worker is too high. Such work comes with
     /// a reference of its own.
     mutating func claim(_ claim: Claim, offered urgency: Urgency, cores: Int) -> Work {
+        // More workers may run epilogues than there are processors, so they take nothing else.
+        if urgency == .epilogue { return claimCancelled(claim) ?? .none }
         // The threads of other executors have no urgency.
         let urgency = decidesUrgency ? urgency : nil
         return claimCancelled(claim) ?? claimAdmitted(urgency)

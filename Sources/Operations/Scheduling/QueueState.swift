@@ -123,6 +123,11 @@ struct QueueState: ~Copyable {
         @inline(__always) get { readyCount > 0 || !graphs.isEmpty }
     }
 
+    /// Whether operations were cancelled that only have to leave.
+    var hasCancelled: Bool {
+        @inline(__always) get { ring.readyCount(OperationRing.cancelledLane) > 0 }
+    }
+
     var isEmpty: Bool { ring.count == 0 }
 
     /// The place that the next operation will get.
@@ -140,7 +145,7 @@ struct QueueState: ~Copyable {
 
     var isRunnable: Bool {
         mutating get {
-            if ring.readyCount(OperationRing.cancelledLane) > 0 || !admitted.isEmpty { return true }
+            if hasCancelled || !admitted.isEmpty { return true }
             guard !isSuspended, hasReady, hasFreeSlot else { return false }
             return !graphs.isEmpty || (barriers.isEmpty && !order.isStrict) || best() != nil
         }

@@ -4,8 +4,8 @@ extension OperationQueue {
     /// Adds a function as an operation, once fewer than `capacity` operations are in the queue.
     ///
     /// The calling task waits until then. In this way many producers can fill a queue, and together
-    /// they never put more than `capacity` operations into it. Waiting producers are admitted in the
-    /// order in which they came; code that adds operations in other ways does not wait.
+    /// they never put more than `capacity` operations into it. Waiting producers are admitted in
+    /// the order in which they came; code that adds operations in other ways does not wait.
     ///
     /// - Parameters:
     ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
@@ -25,7 +25,8 @@ extension OperationQueue {
         try await take(made(body), capacity: capacity, traits)
     }
 
-    /// Adds an async function as an operation, once fewer than `capacity` operations are in the queue.
+    /// Adds an async function as an operation, once fewer than `capacity` operations are in the
+    /// queue.
     ///
     /// As the method for functions that are not async.
     @discardableResult
@@ -52,8 +53,8 @@ extension OperationQueue {
 }
 
 extension _OperationQueueMembers {
-    /// Adds a function that runs on the main actor, once fewer than `capacity` operations are in the
-    /// queue.
+    /// Adds a function that runs on the main actor, once fewer than `capacity` operations are in
+    /// the queue.
     ///
     /// As the method for functions of no actor.
     @discardableResult

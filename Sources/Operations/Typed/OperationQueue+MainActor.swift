@@ -1,12 +1,10 @@
 // Operations whose bodies run on the main actor. A worker of the queue takes the operation, which
 // keeps its slot from its start until the body has returned on the main actor.
 
-import OperationsRuntime
-
 /// Methods of queues that differ from a method of the class only in the actor of a closure.
 ///
-/// Two methods of one type cannot differ in that alone, so these belong to a protocol. For a closure
-/// of no actor the compiler prefers the method of the class.
+/// Two methods of one type cannot differ in that alone, so these belong to a protocol. For a
+/// closure of no actor the compiler prefers the method of the class.
 public protocol _OperationQueueMembers: OperationQueue {}
 
 extension OperationQueue: _OperationQueueMembers {}
@@ -23,21 +21,6 @@ extension _OperationQueueMembers {
     /// a main actor that stays busy holds up a narrow queue.
     public func addOperation(_ block: @escaping @MainActor @Sendable () -> Void) {
         add(body: block)
-    }
-
-    /// Adds a block that runs on the main actor, alone: when all operations that were added before
-    /// it have finished, and before any that is added after it starts.
-    ///
-    /// A worker thread waits for the block, and another worker replaces it meanwhile.
-    public func addBarrierBlock(_ barrier: @escaping @MainActor @Sendable () -> Void) {
-        addBarrierBlock {
-            let hasRun = Latch()
-            Task { @MainActor in
-                barrier()
-                hasRun.open()
-            }
-            hasRun.waitOnWorker()
-        }
     }
 
     /// Adds a function that runs on the main actor, as an operation with a result.

@@ -3,8 +3,8 @@
 @usableFromInline
 package enum Urgency: Int, Comparable, CaseIterable, Sendable {
     case background, utility, usual, interactive
-    /// What is left to do after the end of operations (``Epilogue``). It must not wait for other
-    /// operations.
+    /// What is left to do after the end of operations (``Epilogue``), and the end of operations
+    /// that were cancelled before they began. It must not wait for other operations.
     case epilogue
     /// Timers that are due. A timer action is short and must not wait for operations, not even for
     /// the most urgent ones.

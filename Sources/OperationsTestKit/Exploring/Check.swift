@@ -17,7 +17,8 @@ extension TestScheduler {
     /// Throws if the condition is false.
     ///
     /// For the bodies of explorations, which cannot see the issues that Swift Testing records. The
-    /// condition may be about anything: the method belongs to the scheduler because each body has one.
+    /// condition may be about anything: the method belongs to the scheduler because each body has
+    /// one.
     public func check(
         _ condition: Bool, _ comment: @autoclosure () -> String = "", fileID: String = #fileID,
         line: Int = #line

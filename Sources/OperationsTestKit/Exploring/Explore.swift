@@ -16,24 +16,26 @@ extension TestScheduler {
     /// ```
     ///
     /// The first half of the schedules is systematic: first the schedule that switches as little as
-    /// possible, then all schedules that differ from it by one choice, by two, and so on. This is the
-    /// iterative context bounding of Musuvathi and Qadeer (PLDI 2007), which rests on the observation
-    /// that most mistakes need very few switches. Each choice that is not the first option is counted,
-    /// as in the delay bounding of Emmi, Qadeer and Rakamarić (POPL 2011). If fewer schedules than this
-    /// half are possible, all of them are run, and the exploration ends. The second half chooses at
-    /// random, which reaches mistakes deep in long schedules.
+    /// possible, then all schedules that differ from it by one choice, by two, and so on. This is
+    /// the iterative context bounding of Musuvathi and Qadeer (PLDI 2007), which rests on the
+    /// observation that most mistakes need very few switches. Each choice that is not the first
+    /// option is counted, as in the delay bounding of Emmi, Qadeer and Rakamarić (POPL 2011). If
+    /// fewer schedules than this half are possible, all of them are run, and the exploration ends.
+    /// The second half chooses at random, which reaches mistakes deep in long schedules.
     ///
     /// A body fails by throwing: from ``check(_:_:fileID:line:)``, `try operation.result`, or
     /// ``TestScheduler/run()``. An exploration does not see the issues that Swift Testing records
-    /// (`#expect`). Each run must make everything that it uses anew, and behave the same with the same
-    /// scheduler. When the body has returned, operations left on the scheduler's queues are cancelled.
+    /// (`#expect`). Each run must make everything that it uses anew, and behave the same with the
+    /// same scheduler. When the body has returned, operations left on the scheduler's queues are
+    /// cancelled.
     ///
     /// - Parameters:
     ///   - schedules: how many schedules to run, at most; at least 1.
     ///   - seed: the seed of the random schedules; random by default. The failure contains it.
     ///   - body: the code to run, on the calling thread.
     /// - Returns: how many schedules were run, and whether these were all.
-    /// - Throws: ``ExplorationFailure``, with the shortest schedule found that fails in the same way.
+    /// - Throws: ``ExplorationFailure``, with the shortest schedule found that fails in the same
+    ///   way.
     @discardableResult
     public static func explore(
         schedules: Int = 1_000, seed: UInt64? = nil, _ body: (TestScheduler) throws -> Void
@@ -59,12 +61,14 @@ extension TestScheduler {
             if attempt.error != nil {
                 let (shortest, isRepeatable) = Shrinker.shortest(attempt, body)
                 throw ExplorationFailure(
-                    shortest, isRepeatable: isRepeatable, schedule: count, of: schedules, seed: seed)
+                    shortest, isRepeatable: isRepeatable, schedule: count, of: schedules, seed: seed
+                )
             }
             if let prefix { frontier.went(prefix, attempt.decisions) }
         }
         return Exploration(
-            scheduleCount: count, isComplete: frontier.isExhausted && frontier.isComplete, seed: seed)
+            scheduleCount: count, isComplete: frontier.isExhausted && frontier.isComplete,
+            seed: seed)
     }
 }
 

@@ -269,7 +269,9 @@ struct SchedulerState {
 
     // MARK: Past events
 
-    mutating func happened(_ kind: TestScheduler.Step.Kind, _ name: String, in body: (any DrivenBody)? = nil) {
+    mutating func happened(
+        _ kind: TestScheduler.Step.Kind, _ name: String, in body: (any DrivenBody)? = nil
+    ) {
         current = body
         currentName = name
         guard isRecording else { return }

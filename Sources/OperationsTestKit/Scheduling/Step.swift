@@ -5,8 +5,8 @@ extension TestScheduler {
         public enum Kind: String, Sendable {
             /// An operation began. Of an async body, the part up to its first wait ran.
             case start
-            /// A slot of a queue claimed an operation, and other events happened before the operation
-            /// began.
+            /// A slot of a queue claimed an operation, and other events happened before the
+            /// operation began.
             case claim
             /// A cancelled operation left its queue without running its body.
             case leave
@@ -22,8 +22,8 @@ extension TestScheduler {
 
         /// The kind of the step.
         public let kind: Kind
-        /// The subject of the step: the name of an operation in quotation marks, or its number in its
-        /// queue.
+        /// The subject of the step: the name of an operation in quotation marks, or its number in
+        /// its queue.
         public let name: String
 
         /// The kind and the name, as in "start 'feed'".

@@ -46,9 +46,11 @@ struct AttemptExplorations {
             try scheduler.run()
             try scheduler.check(subject.isFinished && runs.value <= 2, "\(runs.value) runs")
             try scheduler.check(ends.events.count == runs.value, "a body did not end")
-            try scheduler.check(decisions.value <= 1 || runs.value == 2, "two decisions for one attempt")
+            try scheduler.check(
+                decisions.value <= 1 || runs.value == 2, "two decisions for one attempt")
             if event == .cancelInPredicate, decisions.value > 0 {
-                try scheduler.check(runs.value == 1 && subject.isCancelled, "an attempt after a cancellation")
+                try scheduler.check(
+                    runs.value == 1 && subject.isCancelled, "an attempt after a cancellation")
             }
             if event == .none, fails {
                 try scheduler.check(runs.value == 2, "\(runs.value) attempts of a body that fails")

@@ -48,12 +48,15 @@ struct ConditionExplorations {
             // A dependency that comes after the start changes nothing; one that comes before it
             // and fails prevents the start.
             let isLate = late.events == [true]
-            try scheduler.check(isLate == (hasBegun.value == 1), "begun \(hasBegun.value), late \(isLate)")
+            try scheduler.check(
+                isLate == (hasBegun.value == 1), "begun \(hasBegun.value), late \(isLate)")
             if event == .none || event == .remove {
-                try scheduler.check(dependent.isCancelled != isLate, "cancelled \(dependent.isCancelled)")
+                try scheduler.check(
+                    dependent.isCancelled != isLate, "cancelled \(dependent.isCancelled)")
             }
             if firstFails, event == .none || event == .cancelAll {
-                try scheduler.check(hasBegun.value == 0, "the dependent began without its condition")
+                try scheduler.check(
+                    hasBegun.value == 0, "the dependent began without its condition")
             }
             try scheduler.check(dependent.isFinished && onFailure.isFinished)
         }

@@ -48,8 +48,10 @@ struct PermitExplorations {
                 }
             }
             try scheduler.run()
-            try scheduler.check(usersOfA.highest == 1 && usersOfB.highest == 1, "two users of a permit")
-            try scheduler.check(a.inUse == 0 && b.inUse == 0, "\(a.inUse) and \(b.inUse) were not returned")
+            try scheduler.check(
+                usersOfA.highest == 1 && usersOfB.highest == 1, "two users of a permit")
+            try scheduler.check(
+                a.inUse == 0 && b.inUse == 0, "\(a.inUse) and \(b.inUse) were not returned")
         }
     }
 

@@ -42,7 +42,9 @@ struct ObservationContractTests {
 
     @Test("M1: a change has no values without options; each option adds its own value")
     func optionsSelectTheReportedValues() {
-        let (none, old, new) = (TestRecorder<String>(), TestRecorder<String>(), TestRecorder<String>())
+        let (none, old, new) = (
+            TestRecorder<String>(), TestRecorder<String>(), TestRecorder<String>()
+        )
         let operation = Operation()
         let tokens = [
             operation.observe(\.isCancelled) { _, change in

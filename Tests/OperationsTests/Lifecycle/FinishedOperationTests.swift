@@ -23,7 +23,8 @@ struct FinishedOperationTests {
     // MARK: Completion blocks
 
     private static let kinds: [@Sendable () -> Operation] = [
-        { BlockOperation {} }, { OnlyMain() }, { TypedOperation { 1 } }, { TypedOperation<Void> {} },
+        { BlockOperation {} }, { OnlyMain() }, { TypedOperation { 1 } },
+        { TypedOperation<Void> {} },
         { DispatchedOperation {} },
         {
             let cancelled = OnlyMain()

@@ -166,7 +166,8 @@ struct ObservationStressTests {
         ]
         DispatchQueue.concurrentPerform(iterations: 8) { _ in
             for index in 0..<100 {
-                let operation: Operation = index % 10 == 0 ? TypedOperation<Void> {} : BlockOperation {}
+                let operation: Operation =
+                    index % 10 == 0 ? TypedOperation<Void> {} : BlockOperation {}
                 queue.addOperation(operation)
                 if index % 7 == 0 { operation.cancel() }
             }

@@ -7,35 +7,6 @@ import Testing
 @testable import Operations
 @testable import OperationsRuntime
 
-/// Work of default quality that computes on all processors, with more of it waiting, until it is
-/// told to end.
-private final class Computing: Sendable {
-    private let isOver = Atomic(false)
-    private let started = Tally()
-    let queue = OperationQueue()
-
-    /// Returns when all processors are busy with it. In a process of its own: nothing else runs
-    /// meanwhile.
-    func begin() {
-        for _ in 0..<3 * WorkerPool.cores { queue.addOperation { self.compute() } }
-        waitUntilBusy()
-    }
-
-    func compute() {
-        started.increment()
-        while !isOver.load(ordering: .relaxed) {}
-    }
-
-    func waitUntilBusy() {
-        while started.value < WorkerPool.cores { yieldProcessor() }
-    }
-
-    func end() {
-        isOver.store(true, ordering: .relaxed)
-        queue.cancelAllOperations()
-    }
-}
-
 /// A continuation that is resumed by hand.
 private final class Pause: Sendable {
     private let continuation = Locked<CheckedContinuation<Void, Never>?>(nil)
