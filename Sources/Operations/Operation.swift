@@ -235,7 +235,11 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
             misuse("\(self) waits for itself and would never finish: remove this wait")
         }
         let wait = recordWaitOfTask()
-        defer { wait?.end() }
+        let companion = retainedQueue()?.waitBegins()
+        defer {
+            companion?.waitEnded()
+            wait?.end()
+        }
         await withCheckedContinuation { continuation in
             if !addWaiter(.task(continuation)) { return continuation.resume() }
             if let operation = TaskContext.operation { promote(byWaitOf: operation) }

@@ -22,7 +22,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     private let settings: Locked<Settings>
     /// The driver that runs the operations in place of the workers, in tests.
     package let driver: (any QueueDriver)?
-    /// The scope of the ``withOperationQueue(name:width:isolation:_:)`` call that made the queue.
+    /// The scope of the ``withOperationQueue(name:width:onFailure:isolation:_:)`` call that made the queue.
     let companion: (any QueueCompanion)?
     /// Runs the operations in tasks, if they inherit the task-local values of another task.
     let tasks: (any QueueTasks)?
@@ -436,7 +436,11 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
             misuseOfOwnWait(by: operation)
         }
         let wait = recordWaitOfTask()
-        defer { wait?.end() }
+        let companion = waitBegins()
+        defer {
+            companion?.waitEnded()
+            wait?.end()
+        }
         await withCheckedContinuation { continuation in
             if !addWaiter(.task(continuation)) { return continuation.resume() }
             if let operation = TaskContext.operation { promoteAll(byWaitOf: operation) }

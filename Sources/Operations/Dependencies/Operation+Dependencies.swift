@@ -39,7 +39,7 @@ extension Operation {
                 if !condition.isMet(by: state.outcome) {
                     cancel(becauseOf: dependency, state: state, on: condition)
                 } else if condition == .failure {
-                    dependency.withLock { dependency.observeFailure() }
+                    dependency.withLock { dependency.handleFailure() }
                 }
             }
             return nil
@@ -151,7 +151,7 @@ extension Operation {
                 continue
             }
             // The dependent handles the failure.
-            if hasConditions, edge.condition == .failure { observeFailure() }
+            if hasConditions, edge.condition == .failure { handleFailure() }
             if Self.dependencyGone(from: dependent, &deferred) { ready(dependent) }
         }
         return deferred
@@ -170,11 +170,11 @@ extension Operation {
         list.rejections.append(UnmetCondition(dependent: dependent, by: self, on: condition))
     }
 
-    /// Marks the failure of this operation, or the failure that it was cancelled for, as observed,
-    /// because a dependent handles it. The operation's lock is held.
-    private func observeFailure() {
-        existingExtras?.failure?.observe()
-        existingExtras?.upstreamFailure?.observe()
+    /// Marks the failure of this operation, or the failure that it was cancelled for, as handled by
+    /// a dependent. The operation's lock is held.
+    private func handleFailure() {
+        existingExtras?.failure?.handle()
+        existingExtras?.upstreamFailure?.handle()
     }
 
     /// Returns a reference to a dependent whose edge was in the list of an operation that is still

@@ -16,6 +16,8 @@ final class OperationExtras {
     var recorder: (any OperationRecorder)?
     /// The failure of the operation.
     var failure: FailureRecord?
+    /// Whether a failure is expected, and ends no scope.
+    var mayFail = false
     /// The reason for the cancellation.
     var cancellationReason: CancellationReason?
     /// The failure of another operation that led to the cancellation.

@@ -8,6 +8,8 @@ final class FailureRecord: Sendable {
     let operation: String
     let error: any Error
     private let isObserved = Atomic<Bool>(false)
+    private let handled = Atomic<Bool>(false)
+    private let isTaken = Atomic<Bool>(false)
 
     init(operation: String, error: any Error) {
         self.operation = operation
@@ -21,4 +23,16 @@ final class FailureRecord: Sendable {
 
     /// Marks the failure as observed.
     func observe() { isObserved.store(true, ordering: .releasing) }
+
+    /// Marks the failure as handled: an operation runs because of it.
+    func handle() {
+        observe()
+        handled.store(true, ordering: .releasing)
+    }
+
+    /// Returns true once: for the caller that is to decide what follows from the failure.
+    func take() -> Bool { !isTaken.exchange(true, ordering: .acquiringAndReleasing) }
+
+    /// Whether an operation has run, or runs, because of the failure.
+    var isHandled: Bool { handled.load(ordering: .acquiring) }
 }

@@ -14,6 +14,24 @@ protocol QueueCompanion: AnyObject, Sendable {
     /// Called when the work of an operation has met an error and no further attempt follows. The
     /// operation is still in the queue.
     func operationFailed(_ operation: Operation, _ failure: FailureRecord, in queue: OperationQueue)
+
+    /// Called when a task that is no operation of the queue begins to wait for the queue or for one
+    /// of its operations.
+    func waitBegins(in queue: OperationQueue)
+
+    /// Called when such a wait is over.
+    func waitEnded()
+}
+
+extension OperationQueue {
+    /// Tells the companion that the current task begins to wait for the queue, or for one of its
+    /// operations. Returns the companion, which must learn of the end of the wait; nil if there is
+    /// none, or if the task is an operation of the queue.
+    final func waitBegins() -> (any QueueCompanion)? {
+        guard let companion, TaskContext.queue !== self else { return nil }
+        companion.waitBegins(in: self)
+        return companion
+    }
 }
 
 /// Tasks in which the operations of a queue run, because these inherit from another task.

@@ -32,7 +32,11 @@ extension OperationQueue {
             return CapacityReservation(queue: self)
         }
         let wait = BlockedWait.task(forCapacityIn: self, below: limit)
-        defer { wait?.end() }
+        let companion = waitBegins()
+        defer {
+            companion?.waitEnded()
+            wait?.end()
+        }
         let ticket = capacityTickets.wrappingAdd(1, ordering: .relaxed).newValue
         let isAdmitted = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -10,11 +10,12 @@
 /// The scope waits for the function and for every operation in the queue, including operations that
 /// are added meanwhile. It ends early when one of these events comes first:
 ///
-/// - an operation of the queue fails, and no ``DependencyCondition/failure`` dependency handles it,
-///   neither on that operation nor on an operation that is cancelled because of it. Catching the
-///   error from ``TypedOperation/value`` does not count as handling it. Add the operation that runs
-///   on a failure together with the operation that may fail, or before it: the failure may come at
-///   once;
+/// - an operation of the queue fails, and no operation handles that: none runs on this failure, or
+///   on that of an operation that is cancelled because of it
+///   (``OperationQueue/add(_:onFailureOf:body:)-swift.method``, ``DependencyCondition/failure``).
+///   Catching the error from ``TypedOperation/value`` does not count as handling it. While the body
+///   runs, it may still add the operation that handles a failure, so the scope looks for one when
+///   the body returns, or waits for the queue or for one of its operations;
 /// - the body throws;
 /// - the calling task is cancelled.
 ///
@@ -22,7 +23,11 @@
 /// ``Operation/cancellationReason`` that names the event. When all have ended, the scope throws the
 /// error of the event, or `CancellationError`; after a cancellation of the task an error of the
 /// body takes precedence. Later errors are dropped, as by a task group. An operation that is
-/// cancelled by hand does not end the scope.
+/// cancelled by hand does not end the scope, and neither does a failure of one that
+/// ``OperationTrait/mayFail``.
+///
+/// With the policy ``OperationFailurePolicy/collect`` failures do not end the scope early. When all
+/// operations have ended, it throws those that no operation handles, as ``CollectedErrors``.
 ///
 /// Bodies of operations have the calling task's task-local values and its priority, whatever kind
 /// of operation they belong to. An operation made by `queue.add` has the values that were in force
@@ -34,18 +39,20 @@
 /// - Parameters:
 ///   - name: a name for people to read; see ``OperationQueue/name``.
 ///   - width: how many operations may run at the same time.
+///   - policy: what a failure does to the other operations.
 ///   - isolation: the actor on which the body runs: the caller's.
 ///   - body: a function that adds operations. It runs on the calling task.
 /// - Returns: the result of the body.
-/// - Throws: the error that ended the scope early.
+/// - Throws: the error that ended the scope early; ``CollectedErrors``, if it collects them.
 @discardableResult
 public func withOperationQueue<Value>(
     name: String? = nil,
     width: Int = OperationQueue.defaultMaxConcurrentOperationCount,
+    onFailure policy: OperationFailurePolicy = .cancel,
     isolation: isolated (any Actor)? = #isolation,
     _ body: (OperationQueue) async throws -> Value
 ) async throws -> Value {
-    let scope = QueueScope()
+    let scope = QueueScope(policy)
     let tasks = TaskLocalExecutor()
     let queue = OperationQueue(tasks: tasks, companion: scope)
     if let name { queue.name = name }
@@ -56,13 +63,17 @@ public func withOperationQueue<Value>(
         let result: Result<Value, any Error>
         do {
             result = .success(try await body(queue))
+            scope.bodyReturned(queue)
         } catch {
             scope.end(.thrown(error), of: queue)
             result = .failure(error)
         }
         await scope.close(queue)
         tasks.close()
-        return try result.outcome(after: scope.earlyEnd)
+        let collected = scope.collected()
+        let value = try result.outcome(after: scope.earlyEnd)
+        if let collected { throw collected }
+        return value
     } onCancel: {
         scope.end(.taskCancelled, of: queue)
     }

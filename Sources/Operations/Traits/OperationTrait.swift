@@ -40,6 +40,13 @@ public struct OperationTrait: Sendable {
     public static func qualityOfService(_ quality: QualityOfService) -> OperationTrait {
         OperationTrait { $0.properties.qualityOfService = quality }
     }
+
+    /// A failure of the operation is expected: it does not end the
+    /// ``withOperationQueue(name:width:onFailure:isolation:_:)`` that the operation belongs to, and
+    /// is not reported if nothing observes it.
+    ///
+    /// Operations that depend on its success are cancelled as after any failure.
+    public static var mayFail: OperationTrait { OperationTrait { $0.properties.mayFail = true } }
 }
 
 extension OperationTrait: ExpressibleByStringInterpolation {
@@ -66,6 +73,7 @@ struct OperationOptions: Sendable {
         var name: String?
         var priority: Operation.QueuePriority?
         var qualityOfService: QualityOfService?
+        var mayFail = false
     }
 
     var properties = Properties()
@@ -118,6 +126,7 @@ extension Operation {
         if let name = plan.properties.name { self.name = name }
         if let priority = plan.properties.priority { queuePriority = priority }
         if let quality = plan.properties.qualityOfService { qualityOfService = quality }
+        if plan.properties.mayFail { withExtras { $0.mayFail = true } }
         guard plan.needsController else { return }
         // Later traits must not set these properties again.
         plan.properties = OperationOptions.Properties()

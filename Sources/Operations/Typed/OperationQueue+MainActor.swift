@@ -64,14 +64,15 @@ extension _OperationQueueMembers {
         return take(operation, traits)
     }
 
-    /// Adds a function that runs on the main actor after other operations have succeeded, whatever
-    /// their results are.
+    /// Adds a function that runs on the main actor after other operations, whatever their results
+    /// are.
     @discardableResult
     public func add<Output: Sendable>(
         _ traits: OperationTrait..., after first: Operation, _ rest: Operation...,
+        on condition: DependencyCondition = .success,
         body: @escaping @MainActor @Sendable () throws -> Output
     ) -> TypedOperation<Output> {
-        add(traits, after: [first] + rest, TypedOperation(onMainActor: body))
+        add(traits, after: [first] + rest, on: condition, TypedOperation(onMainActor: body))
     }
 
     /// Adds a function that runs on the main actor after a list of operations, whatever their
@@ -79,9 +80,23 @@ extension _OperationQueueMembers {
     @discardableResult
     public func add<Output: Sendable>(
         _ traits: OperationTrait..., after operations: [Operation],
+        on condition: DependencyCondition = .success,
         body: @escaping @MainActor @Sendable () throws -> Output
     ) -> TypedOperation<Output> {
-        add(traits, after: operations, TypedOperation(onMainActor: body))
+        add(traits, after: operations, on: condition, TypedOperation(onMainActor: body))
+    }
+
+    /// Adds a function that runs on the main actor if another operation fails, with the error.
+    @discardableResult
+    public func add<Output: Sendable>(
+        _ traits: OperationTrait..., onFailureOf operation: Operation,
+        body: @escaping @MainActor @Sendable (any Error) throws -> Output
+    ) -> TypedOperation<Output> {
+        add(
+            traits, after: [operation], on: .failure,
+            TypedOperation { () async throws in
+                try await body(try operation.failureToHandle)
+            })
     }
 }
 

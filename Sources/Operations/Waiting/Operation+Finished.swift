@@ -16,8 +16,11 @@ extension Operation {
     /// - Returns: Whether the operation has finished.
     public final func finished(timeout: Duration) async -> Bool {
         if let operation = TaskContext.operation { promote(byWaitOf: operation) }
+        let queue = retainedQueue()
+        let companion = queue?.waitBegins()
+        defer { companion?.waitEnded() }
         return await TimedWait.wait(
-            atMost: timeout, by: retainedQueue()?.time ?? .continuous, enter: register,
+            atMost: timeout, by: queue?.time ?? .continuous, enter: register,
             leave: removeWaiter)
     }
 
@@ -53,6 +56,8 @@ extension OperationQueue {
     /// - Returns: Whether the queue became empty in time.
     public final func finished(timeout: Duration) async -> Bool {
         if let operation = TaskContext.operation { promoteAll(byWaitOf: operation) }
+        let companion = waitBegins()
+        defer { companion?.waitEnded() }
         return await TimedWait.wait(
             atMost: timeout, by: time, enter: register, leave: removeWaiter)
     }
