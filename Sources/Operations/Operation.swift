@@ -50,7 +50,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// ``main()``. A subclass that overrides this method must not call `super`.
     ///
     /// An operation counts as cancelled here if the ``cancel()`` of this class was called, whatever
-    /// an override of ``isCancelled`` returns. A subclass that keeps a flag of its own and does not
+    /// an override of ``isCancelled-property`` returns. A subclass that keeps a flag of its own and does not
     /// call `super.cancel()` checks that flag in its `main()`, as in Foundation.
     ///
     /// - Precondition: the operation is ready, in no queue, and not executing. Otherwise the call
@@ -88,7 +88,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// Performs the operation's work; override it. The default does nothing.
     ///
-    /// Check ``isCancelled`` now and then, and return early if it is true.
+    /// Check ``isCancelled-property`` now and then, and return early if it is true.
     open func main() {}
 
     /// Asks the operation to stop.
@@ -96,7 +96,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// - An operation that has not started never runs its ``main()`` and leaves its queue at once,
     ///   even a suspended queue. The exception is a subclass that overrides ``start()``: the queue
     ///   calls that override all the same, and the call needs a slot of the queue as any other.
-    /// - A running operation sees ``isCancelled`` and decides for itself.
+    /// - A running operation sees ``isCancelled-property`` and decides for itself.
     /// - A finished operation is not affected.
     ///
     /// Dependents are not cancelled: for them a cancelled dependency is a finished dependency.

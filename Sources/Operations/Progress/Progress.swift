@@ -195,7 +195,7 @@ open class Progress: @unchecked Sendable {
 
     /// Asks the work, and that of all children, to stop.
     ///
-    /// The call stops nothing by itself: the work checks ``isCancelled`` or sets a
+    /// The call stops nothing by itself: the work checks ``isCancelled-property`` or sets a
     /// ``cancellationHandler``. A second call has no effect. Parents are not affected. When the
     /// call returns, all progresses below are cancelled. For a call from inside another `cancel()`,
     /// which is on its way down a tree of many levels, that holds when the outer call returns.

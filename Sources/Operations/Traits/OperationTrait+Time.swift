@@ -15,7 +15,7 @@ extension OperationTrait {
     /// attempt.
     ///
     /// When the time is over, the operation fails with ``OperationTimeout``, and its body is asked
-    /// to stop: ``Operation/isCancelled`` is true, a task is cancelled, and handlers of
+    /// to stop: ``Operation/isCancelled-property`` is true, a task is cancelled, and handlers of
     /// ``Operation/onCancel(_:)`` and an override of ``Operation/cancel()`` are called. The
     /// operation finishes when the body has returned, as failed and not as cancelled, whatever the
     /// body returned. ``retry(_:backoff:if:)`` may try again then.
