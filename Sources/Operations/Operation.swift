@@ -50,8 +50,8 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// ``main()``. A subclass that overrides this method must not call `super`.
     ///
     /// An operation counts as cancelled here if the ``cancel()`` of this class was called, whatever
-    /// an override of ``isCancelled-property`` returns. A subclass that keeps a flag of its own and does not
-    /// call `super.cancel()` checks that flag in its `main()`, as in Foundation.
+    /// an override of ``isCancelled-property`` returns. A subclass that keeps a flag of its own and
+    /// does not call `super.cancel()` checks that flag in its `main()`, as in Foundation.
     ///
     /// - Precondition: the operation is ready, in no queue, and not executing. Otherwise the call
     ///   stops the program with a message that says what was wrong.

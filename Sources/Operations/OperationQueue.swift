@@ -22,7 +22,8 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     private let settings: Locked<Settings>
     /// The driver that runs the operations in place of the workers, in tests.
     package let driver: (any QueueDriver)?
-    /// The scope of the ``withOperationQueue(name:width:onFailure:isolation:_:)`` call that made the queue.
+    /// The scope of the ``withOperationQueue(name:width:onFailure:isolation:_:)`` call that made
+    /// the queue.
     let companion: (any QueueCompanion)?
     /// Runs the operations in tasks, if they inherit the task-local values of another task.
     let tasks: (any QueueTasks)?

@@ -10,8 +10,8 @@ extension OperationQueue {
     /// The value of the operation gives the results of all nodes. If a node fails and no other node
     /// handles the failure (``DependencyCondition/failure``), the operation fails with the first
     /// such error, once all nodes have ended that do not depend on its success. Cancelling the
-    /// operation cancels the run: no further node begins, and ``Operation/isCancelled-property`` is true for
-    /// the ``Operation/current`` operation of the nodes that run.
+    /// operation cancels the run: no further node begins, and ``Operation/isCancelled-property`` is
+    /// true for the ``Operation/current`` operation of the nodes that run.
     ///
     /// - Parameters:
     ///   - graph: the graph. Later changes of the variable do not affect the run.
