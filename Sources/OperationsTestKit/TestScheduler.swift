@@ -65,13 +65,13 @@ public final class TestScheduler: Sendable {
     /// operation that was taken can be overtaken before it begins; with the width 1, none can.
     ///
     /// - Parameters:
+    ///   - name: a name for people; "queue 1" and so on if there is none.
     ///   - width: the queue's `maxConcurrentOperationCount`; by default there is a slot for each
     ///     operation.
-    ///   - name: a name for people; "queue 1" and so on if there is none.
     public func makeQueue(
-        width: Int = OperationQueue.defaultMaxConcurrentOperationCount, name: String? = nil
+        name: String? = nil, width: Int = OperationQueue.defaultMaxConcurrentOperationCount
     ) -> OperationQueue {
-        core.makeQueue(width: width, name: name)
+        core.makeQueue(name: name, width: width)
     }
 
     // MARK: Running

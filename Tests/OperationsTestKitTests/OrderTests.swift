@@ -15,7 +15,7 @@ struct OrderTests {
     /// Runs a program with every kind of scheduling choice on two queues, and returns its events.
     private func run(_ scheduler: TestScheduler) throws -> [String] {
         let events = TestRecorder<String>()
-        let narrow = scheduler.makeQueue(width: 2, name: "narrow")
+        let narrow = scheduler.makeQueue(name: "narrow", width: 2)
         let wide = scheduler.makeQueue(name: "wide")
         let ledger = Ledger()
         for number in 0..<3 {

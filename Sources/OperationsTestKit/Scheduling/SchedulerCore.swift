@@ -60,7 +60,7 @@ final class SchedulerCore: QueueDriver {
 
     // MARK: Making queues
 
-    func makeQueue(width: Int, name: String?) -> OperationQueue {
+    func makeQueue(name: String?, width: Int) -> OperationQueue {
         let number = state.withLock { $0.nextQueueNumber() }
         let queue = OperationQueue(
             driver: self, name: name ?? "queue \(number)", time: timeSource)
