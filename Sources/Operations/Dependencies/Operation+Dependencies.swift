@@ -170,11 +170,13 @@ extension Operation {
         list.rejections.append(UnmetCondition(dependent: dependent, by: self, on: condition))
     }
 
-    /// Marks the failure of this operation, or the failure that it was cancelled for, as handled by
-    /// a dependent. The operation's lock is held.
+    /// Marks the failure of this operation, or the failure that it was cancelled for, as observed
+    /// and handled by a dependent, which runs. The operation's lock is held.
     private func handleFailure() {
-        existingExtras?.failure?.handle()
-        existingExtras?.upstreamFailure?.handle()
+        for failure in [existingExtras?.failure, existingExtras?.upstreamFailure] {
+            failure?.observe()
+            failure?.handle()
+        }
     }
 
     /// Returns a reference to a dependent whose edge was in the list of an operation that is still

@@ -1,7 +1,12 @@
 /// Why an operation was cancelled.
 ///
-/// A string literal makes a reason: `operation.cancel(because: "the row scrolled away")`.
-public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
+/// A string literal, with interpolations or without, makes a reason:
+///
+/// ```swift
+/// operation.cancel(because: "row \(row) scrolled away")
+/// ```
+public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleByStringInterpolation
+{
     /// The program called ``Operation/cancel()``, or cancelled the whole queue, without a reason.
     case requested
     /// The program gave this reason.
@@ -15,7 +20,7 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
     case dependencyDidNotFail(operation: String)
     /// The timeout or the deadline of the operation has passed. The operation failed with this
     /// error, and its body, if running, was asked to stop. Such an operation counts as failed.
-    case failure(any Error)
+    case outOfTime(any Error)
     /// A later operation with the same key replaced the operation; see
     /// ``OperationTrait/coalesced(by:)``.
     case replaced(by: String)
@@ -40,7 +45,7 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
         case .dependencyFailed(let operation, let error): "\(operation) failed: \(error)"
         case .dependencyCancelled(let operation): "\(operation) was cancelled"
         case .dependencyDidNotFail(let operation): "\(operation) did not fail"
-        case .failure(let error): "\(error)"
+        case .outOfTime(let error): "\(error)"
         case .replaced(let operation): "\(operation) took its place"
         case .duplicate(let operation): "\(operation) does the same already"
         case .siblingFailed(let operation, let error):
@@ -68,6 +73,7 @@ public enum CancellationExtent: Sendable, Hashable {
     /// Only the operation. An operation that depends on it goes on, unless it requires success.
     case alone
     /// Also all operations that depend on it, directly or through others, in any queue. None of
-    /// them starts after the first is cancelled.
+    /// them starts after the first is cancelled. An operation that has finished has no dependents
+    /// any more: those that ran, or may run, because of it are not reached.
     case withDependents
 }

@@ -24,15 +24,12 @@ final class FailureRecord: Sendable {
     /// Marks the failure as observed.
     func observe() { isObserved.store(true, ordering: .releasing) }
 
-    /// Marks the failure as handled: an operation runs because of it.
-    func handle() {
-        observe()
-        handled.store(true, ordering: .releasing)
-    }
+    /// Marks the failure as handled: an operation runs because of it, or waits to do so.
+    func handle() { handled.store(true, ordering: .releasing) }
 
     /// Returns true once: for the caller that is to decide what follows from the failure.
     func take() -> Bool { !isTaken.exchange(true, ordering: .acquiringAndReleasing) }
 
-    /// Whether an operation has run, or runs, because of the failure.
+    /// Whether an operation runs because of the failure, did so, or waits to do so.
     var isHandled: Bool { handled.load(ordering: .acquiring) }
 }

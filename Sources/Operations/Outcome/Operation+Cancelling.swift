@@ -21,12 +21,12 @@ extension Operation {
         }
         var failures = upstream.map { [$0] } ?? []
         switch reason {
-        case .failure:
+        case .outOfTime:
             // The operation's deadline has passed.
             if let own { failures.append(own) }
         case .none:
             guard !status.has(.cancelled), let own else { break }
-            return (.failure(own.error), failures + [own])
+            return (.outOfTime(own.error), failures + [own])
         default: break
         }
         return (reason ?? .requested, failures)

@@ -29,7 +29,10 @@ extension _OperationMembers {
         let isCounted = withExtras { extras in
             guard status.phase != .finished, extras.failure == nil else { return false }
             extras.failure = failure
-            if extras.mayFail { failure.handle() }
+            if extras.mayFail {
+                failure.observe()
+                failure.handle()
+            }
             return exchange { $0.failed() } != nil
         }
         guard isCounted else { return failure.observe() }

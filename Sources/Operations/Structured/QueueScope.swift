@@ -46,25 +46,24 @@ public struct CollectedErrors: Error, Sendable, CustomStringConvertible {
 ///
 /// While the body of the scope runs, it may still add an operation that handles a failure. So a
 /// failure stays undecided until the body has returned, or waits for operations of the queue. It is
-/// handled if an operation runs because of it (``FailureRecord/isHandled``), or will: then the
-/// edge of that operation is found from the operations that the failure had reached when it came.
-/// An edge is marked as handling in the same hold of the lock in which it disappears. So each
-/// handler is found in one of the two ways.
+/// handled if an operation runs because of it, or waits to do so (``FailureRecord/isHandled``):
+///
+/// - The thread of the failure first makes the failure known as undecided, and then looks for
+///   handlers, from the operation that failed along the edges to its dependents.
+/// - A thread that adds a handler has first made the handler's edges, and then, if failures are
+///   undecided, looks for them from the handler's dependencies along the edges to their
+///   dependencies. An operation that a failure has cancelled keeps that failure.
+///
+/// Both read under the locks under which the other writes. So at least one of the two finds the
+/// other, whatever has ended in between. A thread that decides looks for handlers once more, in case
+/// the thread of the failure has not done so yet: that operation still has its edges.
 final class QueueScope: QueueCompanion {
-    private struct Undecided {
-        let failure: FailureRecord
-        /// The operation that failed, and those that are cancelled because of it.
-        let reached: [Operation]
-
-        var isHandled: Bool { failure.isHandled || Operation.handling(reached).isFound }
-    }
-
     private struct State {
         var end: EarlyEnd?
         /// The number of additions that have been announced and are not complete.
         var additions = 0
         /// The failures of which nobody knows yet whether they are handled.
-        var undecided: [Undecided] = []
+        var undecided: [(failure: FailureRecord, operation: Operation)] = []
         /// The number of waits of the body.
         var waits = 0
         var hasBodyReturned = false
@@ -79,11 +78,12 @@ final class QueueScope: QueueCompanion {
     // MARK: Additions
 
     func willAdd(_ operations: [Operation]) throws(OperationMisuse) {
-        let (isOver, end) = state.withLock { state in
+        let (isOver, end, mayHandle) = state.withLock { state in
             if !state.isOver { state.additions += 1 }
-            return (state.isOver, state.end)
+            return (state.isOver, state.end, !state.undecided.isEmpty)
         }
         if isOver, let first = operations.first { throw .adding(afterScope: first) }
+        if mayHandle { for operation in operations { operation.markHandledFailures() } }
         guard let end else { return }
         // The operation never begins.
         for operation in operations where operation.status.phase == .created {
@@ -107,22 +107,21 @@ final class QueueScope: QueueCompanion {
     /// The work of an operation has met an error, and is about to end.
     func operationFailed(_ operation: Operation, _ failure: FailureRecord, in queue: OperationQueue)
     {
-        if failure.isHandled { return }
-        let (isHandled, reached) = Operation.handling([operation])
         // The scope learns of a failure when the work reports it, and once more at the end.
-        if isHandled || !failure.take() { return }
+        if failure.isHandled || !failure.take() { return }
         let isUndecided = state.withLock { state in
             guard policy == .collect || !(state.hasBodyReturned || state.waits > 0) else {
                 return false
             }
-            state.undecided.append(Undecided(failure: failure, reached: reached))
+            state.undecided.append((failure, operation))
             return true
         }
+        if operation.isFailureHandled { return failure.handle() }
         if !isUndecided { unhandled(failure, of: operation, in: queue) }
     }
 
     private func unhandled(
-        _ failure: FailureRecord, of operation: Operation?, in queue: OperationQueue
+        _ failure: FailureRecord, of operation: Operation, in queue: OperationQueue
     ) {
         // The scope throws one of several errors, as a task group does.
         failure.observe()
@@ -145,12 +144,15 @@ final class QueueScope: QueueCompanion {
     /// Ends the scope if a failure is not handled. Later failures are decided when they come.
     private func decide(in queue: OperationQueue) {
         guard policy == .cancel else { return }
-        for each in takeUndecided() where !each.isHandled {
-            unhandled(each.failure, of: each.reached.first, in: queue)
+        // The thread of the failure may still be looking for handlers. The flag is read last: the
+        // operation may end in between, and its edges are then gone.
+        for (failure, operation) in takeUndecided()
+        where !operation.isFailureHandled && !failure.isHandled {
+            unhandled(failure, of: operation, in: queue)
         }
     }
 
-    private func takeUndecided() -> [Undecided] {
+    private func takeUndecided() -> [(failure: FailureRecord, operation: Operation)] {
         state.withLock { state in
             defer { state.undecided = [] }
             return state.undecided
@@ -159,10 +161,9 @@ final class QueueScope: QueueCompanion {
 
     /// The failures that were collected and not handled. The scope has been closed.
     func collected() -> CollectedErrors? {
-        let failures = takeUndecided().filter { !$0.isHandled }.map { each in
-            each.failure.observe()
-            return CollectedErrors.Failure(
-                operation: each.failure.operation, error: each.failure.error)
+        let failures = takeUndecided().map(\.failure).filter { !$0.isHandled }.map { failure in
+            failure.observe()
+            return CollectedErrors.Failure(operation: failure.operation, error: failure.error)
         }
         return failures.isEmpty ? nil : CollectedErrors(failures: failures)
     }
@@ -200,43 +201,78 @@ extension Operation {
             == Unmanaged.passUnretained(queue).toOpaque()
     }
 
-    /// Whether an operation handles this failure; see ``handling(_:)``.
-    var isFailureHandled: Bool { Self.handling([self]).isFound }
-
-    /// Looks for an operation that handles the failure of operations: a dependent that is not
-    /// cancelled runs on the failure of one of them, or on that of an operation that is cancelled
-    /// because of it.
+    /// Whether an operation handles this failure: a dependent that is not cancelled runs on the
+    /// failure of this operation, or on that of an operation that is cancelled because of it.
     ///
-    /// - Returns: whether there is one, and the operations that were looked at.
     /// - Complexity: O(operations that are cancelled because of it, and their edges).
-    static func handling(_ failed: [Operation]) -> (isFound: Bool, reached: [Operation]) {
-        var reached = failed
-        var seen = Set(failed.map(ObjectIdentifier.init))
+    var isFailureHandled: Bool {
+        var isHandled = false
+        visit { operation, found in
+            guard !isHandled, operation.status.has(.hasConditions),
+                let edges = operation.edges.load(ordering: .relaxed)
+            else { return }
+            Edges.forEachSuccessor(edges) { edge in
+                let condition = edge.condition
+                guard condition != .always,
+                    let dependent = Self.reference(toDependent: edge.dependent)
+                else { return }
+                let isStopped = dependent.status.isStopped
+                if condition == .failure, !isStopped { isHandled = true }
+                found(dependent, condition == .success && !isStopped)
+            }
+        }
+        return isHandled
+    }
+
+    /// Marks the failures that this operation handles, although its dependencies may not have
+    /// ended: those of its dependencies, and those because of which these are cancelled.
+    ///
+    /// - Complexity: O(operations before its dependencies, and their edges).
+    fileprivate func markHandledFailures() {
+        visit { operation, found in
+            guard operation.status.has(.hasDependencies),
+                let edges = operation.edges.load(ordering: .relaxed)
+            else { return }
+            let wanted = operation === self ? DependencyCondition.failure : .success
+            Edges.forEach(edges) { edge in
+                guard edge.condition == wanted, let dependency = edge.dependency else { return }
+                found(dependency.takeUnretainedValue(), true)
+            }
+        } each: { operation in
+            guard operation !== self, operation.existingExtras != nil else { return }
+            for failure in operation.withExtras({ [$0.failure, $0.upstreamFailure] }) {
+                failure?.handle()
+            }
+        }
+    }
+
+    /// Visits this operation and all that are found from it, each once.
+    ///
+    /// - Parameters:
+    ///   - search: called with an operation whose lock is held; calls its second parameter with
+    ///     each operation it has found, and whether to visit that one.
+    ///   - each: called with an operation, and no lock held, before its search.
+    private func visit(
+        _ search: (Operation, (Operation, Bool) -> Void) -> Void,
+        each: (Operation) -> Void = { _ in }
+    ) {
+        var visited = [self]
+        var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
         // One of these references may be the last, and must not be released under a lock.
         var kept: [Operation] = []
-        var isFound = false
         var next = 0
-        while next < reached.count, !isFound {
-            let operation = reached[next]
+        while next < visited.count {
+            let operation = visited[next]
             next += 1
-            guard operation.status.has(.hasConditions) else { continue }
+            each(operation)
             operation.withLock {
-                guard let edges = operation.edges.load(ordering: .relaxed) else { return }
-                Edges.forEachSuccessor(edges) { edge in
-                    let condition = edge.condition
-                    guard condition != .always,
-                        let dependent = Self.reference(toDependent: edge.dependent)
-                    else { return }
-                    kept.append(dependent)
-                    if dependent.status.isStopped { return }
-                    if condition == .failure {
-                        isFound = true
-                    } else if seen.insert(ObjectIdentifier(dependent)).inserted {
-                        reached.append(dependent)
+                search(operation) { found, isVisited in
+                    kept.append(found)
+                    if isVisited, seen.insert(ObjectIdentifier(found)).inserted {
+                        visited.append(found)
                     }
                 }
             }
         }
-        return (isFound, reached)
     }
 }

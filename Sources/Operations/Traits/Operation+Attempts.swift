@@ -147,7 +147,7 @@ extension Operation {
             operation: label, hasStarted: state.isAtWork || controller.hasBegun)
         fail(error)
         reportOutOfTime(error)
-        note(.failure(error))
+        note(.outOfTime(error))
         // From here on the operation cannot begin, however long its `cancel()` takes.
         _ = announceCancellation()
         CancelRound.cancel([self])

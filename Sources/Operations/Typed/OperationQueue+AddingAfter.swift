@@ -21,6 +21,7 @@ extension OperationQueue {
     ///   - body: the work, without parameters. A function with one parameter for each operation
     ///     selects the `add` method that passes their results.
     @discardableResult
+    @_disfavoredOverload
     public final func add<Output: Sendable>(
         _ traits: OperationTrait..., after first: Operation, _ rest: Operation...,
         on condition: DependencyCondition = .success,
@@ -31,6 +32,7 @@ extension OperationQueue {
 
     /// Adds an async function that runs after other operations, whatever their results are.
     @discardableResult
+    @_disfavoredOverload
     public final func add<Output: Sendable>(
         _ traits: OperationTrait..., after first: Operation, _ rest: Operation...,
         on condition: DependencyCondition = .success,

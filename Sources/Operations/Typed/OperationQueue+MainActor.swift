@@ -67,6 +67,7 @@ extension _OperationQueueMembers {
     /// Adds a function that runs on the main actor after other operations, whatever their results
     /// are.
     @discardableResult
+    @_disfavoredOverload
     public func add<Output: Sendable>(
         _ traits: OperationTrait..., after first: Operation, _ rest: Operation...,
         on condition: DependencyCondition = .success,

@@ -133,7 +133,7 @@ struct CycleTests {
             let cycles = Self.recordCycles()
             let queue = suspendedQueue()
             let gate = named("gate")
-            let waiting = (0..<50_000).map { _ in
+            let waiting = (0..<20_000).map { _ in
                 let operation = Operation()
                 operation.addDependency(gate)
                 return operation

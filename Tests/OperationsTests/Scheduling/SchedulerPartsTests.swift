@@ -8,7 +8,7 @@ import Testing
 @testable import OperationsRuntime
 
 /// Each part of the scheduler in isolation.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct SchedulerPartsTests {
     @Test func ringAllocatesNothingUntilItGrows() {
         var ring = OperationRing()

@@ -71,6 +71,22 @@ struct MainActorBodyTests {
         #expect(shared == 7)
     }
 
+    /// For a closure of no actor the compiler chooses the method of the class.
+    @Test func closuresOfNoActorAfterOthersRunOnWorkers() async throws {
+        let queue = OperationQueue()
+        let number = queue.add { 1 }
+        let isOnWorker: @Sendable () -> Bool = { ThreadContext.current.activeWorker != nil }
+        let first = queue.add(after: number) { isOnWorker() }
+        let second = queue.add(after: number, on: .always) { isOnWorker() }
+        let third = queue.add(after: [number as Operation]) { isOnWorker() }
+        let fourth = queue.add(after: [number]) { _ in isOnWorker() }
+        let fifth = queue.add(after: number) { _ in isOnWorker() }
+        let sixth = try await queue.add(capacity: 100) { isOnWorker() }
+        for operation in [first, second, third, fourth, fifth, sixth] {
+            #expect(try await operation.value)
+        }
+    }
+
     @Test func barrierBlockOfTheMainActorRunsAlone() async {
         let queue = OperationQueue()
         let runs = Locked<[Int]>([])

@@ -1,0 +1,45 @@
+// What people try first, with the sentence that says what to write.
+
+extension OperationQueue {
+    /// Not available: use `add("name") { … }`.
+    @available(*, unavailable, message: "the name is the first argument: add(\"name\") { … }")
+    @discardableResult
+    public final func add<Output: Sendable>(
+        name: String, _ traits: OperationTrait...,
+        body: @escaping @Sendable () async throws -> Output
+    ) -> TypedOperation<Output> { add(body: body) }
+
+    /// Not available: use `add(.priority(.high)) { … }`.
+    @available(*, unavailable, message: "the priority is a trait: add(.priority(.high)) { … }")
+    @discardableResult
+    public final func add<Output: Sendable>(
+        priority: Operation.QueuePriority,
+        body: @escaping @Sendable () async throws -> Output
+    ) -> TypedOperation<Output> { add(body: body) }
+
+    /// Not available: use `add(.timeout(.seconds(5))) { … }`.
+    @available(*, unavailable, message: "the timeout is a trait: add(.timeout(.seconds(5))) { … }")
+    @discardableResult
+    public final func add<Output: Sendable>(
+        timeout: Duration, body: @escaping @Sendable () async throws -> Output
+    ) -> TypedOperation<Output> { add(body: body) }
+
+    /// Not available: use ``cancelAllOperations()``.
+    @available(*, unavailable, renamed: "cancelAllOperations()")
+    public final func cancelAll() { cancelAllOperations() }
+
+    /// Not available: use ``init(name:width:)``.
+    @available(*, unavailable, renamed: "init(width:)")
+    public convenience init(maxConcurrentOperationCount: Int) {
+        self.init(width: maxConcurrentOperationCount)
+    }
+
+    /// Not available: a barrier takes a block that neither throws nor awaits.
+    @available(
+        *, unavailable,
+        message:
+            "addBarrierBlock takes a block that neither throws nor awaits: add an operation after the others, as in add(after: queue.operations, on: .always) { … }"
+    )
+    @_disfavoredOverload
+    public final func addBarrierBlock(_ barrier: @escaping @Sendable () async throws -> Void) {}
+}
