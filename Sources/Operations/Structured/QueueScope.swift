@@ -55,8 +55,8 @@ public struct CollectedErrors: Error, Sendable, CustomStringConvertible {
 ///   dependencies. An operation that a failure has cancelled keeps that failure.
 ///
 /// Both read under the locks under which the other writes. So at least one of the two finds the
-/// other, whatever has ended in between. A thread that decides looks for handlers once more, in case
-/// the thread of the failure has not done so yet: that operation still has its edges.
+/// other, whatever has ended in between. A thread that decides looks for handlers once more, in
+/// case the thread of the failure has not done so yet: that operation still has its edges.
 final class QueueScope: QueueCompanion {
     private struct State {
         var end: EarlyEnd?
