@@ -235,7 +235,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
             misuse("\(self) waits for itself and would never finish: remove this wait")
         }
         let wait = recordWaitOfTask()
-        let companion = retainedQueue()?.waitBegins()
+        let companion = companionOfWait()
         defer {
             companion?.waitEnded()
             wait?.end()

@@ -1,3 +1,4 @@
+import OperationsRuntime
 import Synchronization
 
 /// A failure, shared by the operation that failed and the operations that were cancelled because of
@@ -10,6 +11,13 @@ final class FailureRecord: Sendable {
     private let isObserved = Atomic<Bool>(false)
     private let handled = Atomic<Bool>(false)
     private let isTaken = Atomic<Bool>(false)
+
+    private struct Decider {
+        weak var queue: OperationQueue?
+    }
+
+    /// The queue whose companion decides what follows from the failure.
+    private let decider = Locked(Decider())
 
     init(operation: String, error: any Error) {
         self.operation = operation
@@ -27,8 +35,16 @@ final class FailureRecord: Sendable {
     /// Marks the failure as handled: an operation runs because of it, or waits to do so.
     func handle() { handled.store(true, ordering: .releasing) }
 
-    /// Returns true once: for the caller that is to decide what follows from the failure.
-    func take() -> Bool { !isTaken.exchange(true, ordering: .acquiringAndReleasing) }
+    /// Returns true once: for the companion of this queue, which is to decide what follows from the
+    /// failure.
+    func take(in queue: OperationQueue) -> Bool {
+        guard !isTaken.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+        decider.withLock { $0.queue = queue }
+        return true
+    }
+
+    /// The queue whose companion decides what follows from the failure, if it is still there.
+    var deciding: OperationQueue? { decider.withLock { $0.queue } }
 
     /// Whether an operation runs because of the failure, did so, or waits to do so.
     var isHandled: Bool { handled.load(ordering: .acquiring) }

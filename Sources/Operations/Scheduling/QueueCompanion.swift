@@ -23,6 +23,17 @@ protocol QueueCompanion: AnyObject, Sendable {
     func waitEnded()
 }
 
+extension Operation {
+    /// Tells the companion of the operation's queue that the current task begins to wait for the
+    /// operation. If the operation has finished, and did not succeed, the companion is told all the
+    /// same: what follows from a failure does not depend on who was quicker.
+    final func companionOfWait() -> (any QueueCompanion)? {
+        if status.phase != .finished, let queue = retainedQueue() { return queue.waitBegins() }
+        guard status.outcome != .succeeded, existingExtras != nil else { return nil }
+        return withExtras { $0.failure ?? $0.upstreamFailure }?.deciding?.waitBegins()
+    }
+}
+
 extension OperationQueue {
     /// Tells the companion that the current task begins to wait for the queue, or for one of its
     /// operations. Returns the companion, which must learn of the end of the wait; nil if there is

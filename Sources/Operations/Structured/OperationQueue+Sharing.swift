@@ -124,7 +124,7 @@ extension Operation {
     /// Suspends the calling task until the operation has finished, or until the task is cancelled.
     fileprivate final func finishedUnlessCancelled() async {
         if let operation = TaskContext.operation { promote(byWaitOf: operation) }
-        let companion = retainedQueue()?.waitBegins()
+        let companion = companionOfWait()
         defer { companion?.waitEnded() }
         await TimedWait.untilCancelled { wait in
             register(.handler { wait.end(inTime: true) })

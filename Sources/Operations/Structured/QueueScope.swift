@@ -108,7 +108,7 @@ final class QueueScope: QueueCompanion {
     func operationFailed(_ operation: Operation, _ failure: FailureRecord, in queue: OperationQueue)
     {
         // The scope learns of a failure when the work reports it, and once more at the end.
-        if failure.isHandled || !failure.take() { return }
+        if failure.isHandled || !failure.take(in: queue) { return }
         let isUndecided = state.withLock { state in
             guard policy == .collect || !(state.hasBodyReturned || state.waits > 0) else {
                 return false

@@ -141,7 +141,11 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
     /// - Throws: as ``result``.
     public final var value: Output {
         get async throws {
-            if status.phase != .finished { await waitUntilFinished() }
+            if status.phase != .finished {
+                await waitUntilFinished()
+            } else {
+                companionOfWait()?.waitEnded()
+            }
             return try result
         }
     }

@@ -16,11 +16,10 @@ extension Operation {
     /// - Returns: Whether the operation has finished.
     public final func finished(timeout: Duration) async -> Bool {
         if let operation = TaskContext.operation { promote(byWaitOf: operation) }
-        let queue = retainedQueue()
-        let companion = queue?.waitBegins()
+        let companion = companionOfWait()
         defer { companion?.waitEnded() }
         return await TimedWait.wait(
-            atMost: timeout, by: queue?.time ?? .continuous, enter: register,
+            atMost: timeout, by: retainedQueue()?.time ?? .continuous, enter: register,
             leave: removeWaiter)
     }
 

@@ -86,6 +86,30 @@ struct FailurePolicyTests {
         }
     }
 
+    /// A wait counts as one, whether the operation has finished before or not.
+    @Test(arguments: [false, true])
+    func waitForAFailureDecidesIt(hasFinished: Bool) async {
+        for kind in 0..<4 {
+            let late = Locked<Operation?>(nil)
+            await #expect(throws: NoConnection.self) {
+                try await withOperationQueue { queue in
+                    let page = queue.add { () throws -> Int in throw NoConnection() }
+                    let parsed = queue.add(after: page) { $0 }
+                    if hasFinished { #expect(await comesTrue { parsed.isFinished }) }
+                    switch kind {
+                    case 0: await page.finished()
+                    case 1: _ = await page.finished(timeout: .seconds(60))
+                    case 2: _ = try? await page.value
+                    default: _ = try? await parsed.value
+                    }
+                    late.replace(with: queue.add { try await untilCancelled() })
+                    await queue.finished()
+                }
+            }
+            #expect(late.withLock { $0?.isCancelled } == true)
+        }
+    }
+
     @Test func operationThatMayFailEndsNoScope() async throws {
         let (end, reason) = try await withOperationQueue { queue in
             let page = queue.add("page", .mayFail) { () throws -> Int in throw NoConnection() }
