@@ -13,7 +13,7 @@
  * Sources:
  *   Operations/Outcome/CancelRound.swift
  *   Operations/Structured/EarlyEnd.swift
- *   Operations/Structured/OperationQueue+AddingWithin.swift
+ *   Operations/Structured/OperationQueue+AddingToCapacity.swift
  *   Operations/Structured/OperationQueue+Scope.swift
  *   Operations/Structured/QueueScope.swift
  */
