@@ -11,7 +11,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     public let number: Int
     /// How many schedules were to be run.
     public let scheduleCount: Int
-    /// The seed with which ``explore(schedules:seed:_:)`` finds the failure again.
+    /// The seed with which ``TestScheduler/explore(schedules:seed:_:)`` finds the failure again.
     public let seed: UInt64
 
     /// Whether the same schedule has failed a second time.
