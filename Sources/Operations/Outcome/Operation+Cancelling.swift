@@ -154,8 +154,8 @@ extension Operation {
 extension _OperationMembers {
     /// Calls `handler` on the main actor, once when the operation is cancelled.
     ///
-    /// Whoever cancels the operation does not wait for the main actor. Apart from that, as the
-    /// method for handlers of no actor.
+    /// The thread that cancels the operation does not wait for the handler. Otherwise this method
+    /// does the same as the one for handlers of no actor.
     public func onCancel(_ handler: @escaping @MainActor @Sendable () -> Void) {
         onCancel { Task { @MainActor in handler() } }
     }

@@ -25,8 +25,8 @@ protocol QueueCompanion: AnyObject, Sendable {
 
 extension Operation {
     /// Tells the companion of the operation's queue that the current task begins to wait for the
-    /// operation. If the operation has finished, and did not succeed, the companion is told all the
-    /// same: what follows from a failure does not depend on who was quicker.
+    /// operation. The companion also learns of a wait for an operation that has already failed:
+    /// what follows from a failure must not depend on which thread was quicker.
     final func companionOfWait() -> (any QueueCompanion)? {
         if status.phase != .finished, let queue = retainedQueue() { return queue.waitBegins() }
         guard status.outcome != .succeeded, existingExtras != nil else { return nil }

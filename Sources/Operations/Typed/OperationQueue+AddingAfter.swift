@@ -106,9 +106,9 @@ extension OperationQueue {
         _ traits: OperationTrait..., onFailureOf operation: Operation,
         body: @escaping @Sendable (any Error) throws -> Output
     ) -> TypedOperation<Output> {
-        let handler = made { try body(try operation.failureToHandle) }
-        handler.addDependency(operation, on: .failure)
-        return take(handler, traits)
+        add(
+            traits, after: [operation], on: .failure,
+            made { try body(try operation.failureToHandle) })
     }
 
     /// Adds an async function that runs if another operation fails, with the error.
@@ -117,11 +117,11 @@ extension OperationQueue {
         _ traits: OperationTrait..., onFailureOf operation: Operation,
         body: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
     ) -> TypedOperation<Output> {
-        let handler = TypedOperation { () async throws in
-            try await body(try operation.failureToHandle)
-        }
-        handler.addDependency(operation, on: .failure)
-        return take(handler, traits)
+        add(
+            traits, after: [operation], on: .failure,
+            TypedOperation { () async throws in
+                try await body(try operation.failureToHandle)
+            })
     }
 }
 
