@@ -168,6 +168,7 @@ let package = Package(
 // The compiler builds several small modules faster than one large one.
 let layersOfTests = [
     ("Contract", ["Contract"]),
+    ("Executors", ["Executors"]),
     ("Explaining", ["Explaining", "Misuse", "Waiting"]),
     ("Graphs", ["Graphs"]),
     ("Lifecycle", ["Dependencies", "Lifecycle", "Outcome"]),

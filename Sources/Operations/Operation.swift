@@ -262,6 +262,9 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Whether a task was made together with the operation.
     var isPrepared: Bool { false }
 
+    /// Whether the operation only runs a piece of a task. Code of the task is inside no operation.
+    var isPieceOfTask: Bool { false }
+
     /// Runs the body, which has begun, in the task that was made together with the operation, in
     /// place of the worker. Returns false if there is no such task.
     func runPrepared(of claim: Claim, in queue: OperationQueue) -> Bool { false }
@@ -523,6 +526,7 @@ extension Operation {
     /// How messages identify the operation: its quoted name, or its type and address.
     var label: String {
         if let name, !name.isEmpty { return "'\(name)'" }
+        if isPieceOfTask { return "a piece of a task" }
         let address = String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
         return "\(type(of: self)) 0x\(address)"
     }

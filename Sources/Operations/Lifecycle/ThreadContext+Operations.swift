@@ -167,8 +167,11 @@ extension Operation {
     /// outside of operations.
     public static var current: Operation? {
         let context = ThreadContext.existing
-        return context?.operationOfTask ?? TaskContext.operation
-            ?? context?.materializedOperation?.takeUnretainedValue()
+        if let inTask = context?.operationOfTask ?? TaskContext.operation { return inTask }
+        guard let ofThread = context?.materializedOperation?.takeUnretainedValue() else {
+            return nil
+        }
+        return ofThread.isPieceOfTask ? nil : ofThread
     }
 
     /// The address of the operation.

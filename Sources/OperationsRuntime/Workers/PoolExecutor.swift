@@ -36,11 +36,20 @@ package final class PoolExecutor: TaskExecutor {
 
     private let rule: Rule
     private let waiting = Locked(Waiting())
+    /// The executor that tasks prefer if not this one. It exists for as long as the process.
+    private let identity: UnownedTaskExecutor?
 
-    private init(_ rule: Rule) { self.rule = rule }
+    private init(_ rule: Rule, as identity: UnownedTaskExecutor? = nil) {
+        (self.rule, self.identity) = (rule, identity)
+    }
 
     /// Creates an executor for a task that runs bodies.
     package convenience init() { self.init(.ofBody) }
+
+    /// Creates an executor that runs the jobs of another one, which passes them on.
+    ///
+    /// - Parameter identity: the other executor, which must exist for as long as the process.
+    package convenience init(as identity: UnownedTaskExecutor) { self.init(.ofTask, as: identity) }
 
     package func enqueue(_ job: consuming ExecutorJob) { enqueue(UnownedJob(job)) }
 
@@ -99,7 +108,7 @@ package final class PoolExecutor: TaskExecutor {
     // MARK: Running
 
     package func run(_ job: UnownedJob) {
-        job.runSynchronously(on: asUnownedTaskExecutor())
+        job.runSynchronously(on: identity ?? asUnownedTaskExecutor())
     }
 
     /// Returns the job of the task that `body` creates or resumes, for the caller to run. Returns

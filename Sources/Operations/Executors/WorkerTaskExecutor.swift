@@ -1,0 +1,49 @@
+import OperationsRuntime
+
+/// Runs tasks on the worker threads of this library, where a task may block.
+///
+/// ```swift
+/// Task(executorPreference: .operations) {
+///     let line = readLine()  // blocks, and holds up no other task
+/// }
+/// ```
+///
+/// Swift's own thread pool has one thread for each processor: as many blocked tasks stop all tasks
+/// of the process. These workers are replaced while they block (<doc:TasksThatBlock>).
+///
+/// The preference holds for the task, for its child tasks, and for the default actors that they
+/// call. Unstructured tasks that it makes do not inherit the preference. The task's priority counts
+/// as the ``QualityOfService`` of the same name.
+public final class WorkerTaskExecutor: TaskExecutor {
+    static let shared = WorkerTaskExecutor()
+    /// Runs the jobs, under the identity of ``shared``: a job that is to run on that executor is
+    /// then known to be there already.
+    private static let pool = PoolExecutor(as: shared.asUnownedTaskExecutor())
+
+    private init() {}
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        QualityOfService(job.priority).map { QualityOfServiceUse.begins(rank: $0.rank) }
+        Self.pool.enqueue(job)
+    }
+}
+
+extension TaskExecutor where Self == WorkerTaskExecutor {
+    /// Runs tasks on the worker threads of this library, where a task may block.
+    public static var operations: WorkerTaskExecutor { .shared }
+}
+
+extension QualityOfService {
+    /// Makes the quality that corresponds to the priority of a task; nil for the priority that
+    /// tasks have anyway.
+    init?(_ priority: JobPriority) {
+        switch priority.rawValue {
+        case 1...9: self = .background
+        case 10...17: self = .utility
+        case 22...25: self = .userInitiated
+        case 26...: self = .userInteractive
+        default: return nil
+        }
+    }
+}
