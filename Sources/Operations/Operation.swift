@@ -240,9 +240,11 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
             companion?.waitEnded()
             wait?.end()
         }
-        await withCheckedContinuation { continuation in
-            if !addWaiter(.task(continuation)) { return continuation.resume() }
-            if let operation = TaskContext.operation { promote(byWaitOf: operation) }
+        await promotingWhenRaised {
+            await withCheckedContinuation { continuation in
+                if !addWaiter(.task(continuation)) { return continuation.resume() }
+                if let operation = TaskContext.operation { promote(byWaitOf: operation) }
+            }
         }
     }
 

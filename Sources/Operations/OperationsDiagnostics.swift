@@ -17,6 +17,13 @@ public enum OperationsDiagnostics {
         /// The body of an operation, which does not await, went on for a second or longer after its
         /// cancellation, and nothing asked meanwhile whether the operation was cancelled.
         case ignoredCancellation(operation: String, duration: Duration)
+        /// All worker threads that there may be have been blocked for a second, while operations,
+        /// tasks or timers wait for a thread. Reported once until one of the threads goes on.
+        ///
+        /// - Parameters:
+        ///   - threads: the number of blocked threads.
+        ///   - waiting: how many pieces of work wait for a thread.
+        case allThreadsBlocked(threads: Int, waiting: Int)
 
         /// A message that says what was found and how to correct it.
         public var description: String {
@@ -34,6 +41,11 @@ public enum OperationsDiagnostics {
                 "\(operation) went on for \(duration.text) after its cancellation, of which it did not "
                     + "ask. Call try Operation.checkCancellation() in its loops, or let onCancel stop "
                     + "what it waits for"
+            case .allThreadsBlocked(let threads, let waiting):
+                "all \(threads) worker threads have been blocked for a second, and \(waiting) "
+                    + "\(waiting == 1 ? "piece" : "pieces") of work wait for a thread. If that is what "
+                    + "the threads wait for, nothing goes on. Limit how many block at a time with "
+                    + "the width of a queue, or await instead of blocking"
             }
         }
     }

@@ -35,6 +35,10 @@ extension OperationsDiagnostics {
                 message = "An operation went on after its cancellation without asking for it"
                 metadata["operation"] = .string(operation.unquoted)
                 metadata["duration"] = "\(duration)"
+            case .allThreadsBlocked(let threads, let waiting):
+                message = "All worker threads are blocked while work waits for one"
+                metadata["threads"] = "\(threads)"
+                metadata["waiting"] = "\(waiting)"
             }
             logger.warning(message, error: failure, metadata: metadata)
         }

@@ -10,8 +10,14 @@ extension Operation {
         needsTaskPriority ? status.quality.taskPriority : nil
     }
 
+    /// Whether the body needs a task that runs nothing else: one with a priority or a name.
+    var needsOwnTask: Bool { needsTaskPriority || taskName != nil }
+
+    /// The name of the body's task: that of the operation.
+    var taskName: String? { existingExtras == nil ? nil : name }
+
     /// Whether there is a ``taskPriority``; a quicker question.
-    var needsTaskPriority: Bool {
+    private var needsTaskPriority: Bool {
         let quality = status.quality
         return queueReference.load(ordering: .relaxed) != nil
             && (QualityOfServiceUse.isOn || quality.property != .default)

@@ -25,7 +25,7 @@ extension Operation {
     final func mayUseRunner(in queue: OperationQueue) -> Bool {
         guard hasTask else { return false }
         // The flag `needsSetup` does not matter here, because it concerns the thread.
-        return !needsTaskPriority && queue.instrumentation.load(ordering: .relaxed) == 0
+        return !needsOwnTask && queue.instrumentation.load(ordering: .relaxed) == 0
     }
 
     /// Whether the body may run in a task that also runs other operations.

@@ -38,7 +38,7 @@ final class TaskRun: Sendable {
         startTime.store(monotonicNanoseconds(), ordering: .relaxed)
         let queue = ThreadContext.currentQueue ?? TaskContext.queue
         let runsInPrepared =
-            prepared != nil && !operation.needsTaskPriority && !operation.mayRunAgain
+            prepared != nil && !operation.needsOwnTask && !operation.mayRunAgain
         let executor = (runsInPrepared ? prepared?.executor : nil) ?? PoolExecutor()
         let body = AsyncBody(on: queue?.driver == nil ? executor : nil)
         // Publish the body before the task exists: the task may run on this thread, and for long,
@@ -46,7 +46,7 @@ final class TaskRun: Sendable {
         change(to: .starting(body, nil))
         // Read the urgency after the body is published: a promotion from here on finds the body.
         executor.begins(with: operation.urgency)
-        let priority = operation.taskPriority
+        let (priority, name) = (operation.taskPriority, operation.taskName)
         let observer = operation.operationObserver
         let wholeWork: @Sendable () async -> Void = { [self] in
             await TaskContext.$body.withValue(body) {
@@ -67,7 +67,7 @@ final class TaskRun: Sendable {
         }
         guard let prepared else {
             return register(
-                PoolExecutor.start(wholeWork, priority: priority, on: executor), of: body)
+                PoolExecutor.start(wholeWork, name: name, priority: priority, on: executor), of: body)
         }
         if runsInPrepared {
             prepared.run(wholeWork)
@@ -77,7 +77,7 @@ final class TaskRun: Sendable {
         // priority, whereas the priority of a child task could not be lower than that of its
         // creator. Besides, each of several attempts can then be cancelled separately.
         prepared.run(isLast: !operation.mayRunAgain) { [self] in
-            register(PoolExecutor.start(wholeWork, priority: priority, on: executor), of: body)
+            register(PoolExecutor.start(wholeWork, name: name, priority: priority, on: executor), of: body)
         }
     }
 
@@ -133,7 +133,7 @@ final class TaskRun: Sendable {
         prepared?.run(nil)
         let executor = BodyExecutor()
         executor.move(to: driver, for: operation, in: queue, isBegun: true)
-        return PoolExecutor.start(work, on: executor)
+        return PoolExecutor.start(work, name: operation.taskName, on: executor)
     }
 
     /// Whether there is a prepared task, with the task-local values of its creator.

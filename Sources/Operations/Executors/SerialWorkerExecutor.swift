@@ -24,7 +24,7 @@ public final class SerialWorkerExecutor: SerialExecutor {
     private let jobs = Locked(SerialJobs())
 
     /// Makes an executor; it has no thread of its own.
-    public init() {}
+    public init() { QueueRegistry.reports }
 
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)

@@ -20,7 +20,7 @@ public final class WorkerTaskExecutor: TaskExecutor {
     /// then known to be there already.
     private static let pool = PoolExecutor(as: shared.asUnownedTaskExecutor())
 
-    private init() {}
+    private init() { QueueRegistry.reports }
 
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
@@ -32,18 +32,4 @@ public final class WorkerTaskExecutor: TaskExecutor {
 extension TaskExecutor where Self == WorkerTaskExecutor {
     /// Runs tasks on the worker threads of this library, where a task may block.
     public static var operations: WorkerTaskExecutor { .shared }
-}
-
-extension QualityOfService {
-    /// Makes the quality that corresponds to the priority of a task; nil for the priority that
-    /// tasks have anyway.
-    init?(_ priority: JobPriority) {
-        switch priority.rawValue {
-        case 1...9: self = .background
-        case 10...17: self = .utility
-        case 22...25: self = .userInitiated
-        case 26...: self = .userInteractive
-        default: return nil
-        }
-    }
 }

@@ -138,6 +138,23 @@ extension Operation {
         if rank > 0 { Self.perform([Promotion(operation: self, rank: rank)]) }
     }
 
+    /// Performs a wait of the current task for the operation. If the priority of the task is raised
+    /// meanwhile, the operation is promoted.
+    nonisolated(nonsending) func promotingWhenRaised(
+        _ wait: nonisolated(nonsending) () async -> Void
+    ) async {
+        // Until some code uses qualities, all operations are equally urgent.
+        guard QualityOfServiceUse.isOn,
+            #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+        else { return await wait() }
+        await withTaskPriorityEscalationHandler {
+            await wait()
+        } onPriorityEscalated: { _, priority in
+            guard let quality = QualityOfService(JobPriority(priority)) else { return }
+            Self.perform([Promotion(operation: self, rank: quality.rank)])
+        }
+    }
+
     /// The rank that a wait on the calling thread gives to the awaited operations.
     static var rankOfWaitingThread: Int {
         if MainThread.isCurrent { return QualityOfService.userInteractive.rank }

@@ -66,3 +66,17 @@ extension QualityOfService {
         }
     }
 }
+
+extension QualityOfService {
+    /// Makes the quality that corresponds to the priority of a task; nil for the priority that
+    /// tasks have anyway.
+    init?(_ priority: JobPriority) {
+        switch priority.rawValue {
+        case 1...9: self = .background
+        case 10...17: self = .utility
+        case 22...25: self = .userInitiated
+        case 26...: self = .userInteractive
+        default: return nil
+        }
+    }
+}

@@ -13,14 +13,18 @@ package enum QueueRegistry {
 
     static let entries = Locked(Entries())
 
-    /// Registers the report at process exit; evaluated when the first queue is made.
-    private static let exitReport: Void = {
+    /// Registers the reports about the whole process; evaluated when the first queue or executor is
+    /// made.
+    static let reports: Void = {
         atProcessExit { OperationsDiagnostics.reportAtExit() }
+        WorkerPool.exhaustionHandler = { threads, waiting in
+            OperationsDiagnostics.handler(.allThreadsBlocked(threads: threads, waiting: waiting))
+        }
     }()
 
     /// Registers a queue, given by its address.
     static func insert(_ reference: UnsafeMutableRawPointer) {
-        exitReport
+        reports
         entries.withLock { entries in
             entries.queues[reference] = entries.made
             entries.made += 1

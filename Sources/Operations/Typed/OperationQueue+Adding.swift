@@ -10,7 +10,7 @@ extension OperationQueue {
     ///
     /// - Parameters:
     ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
-    ///     further settings.
+    ///     further settings. In a task with a name, outside of operations, that name is the default.
     ///   - body: the work, run on a worker thread, once unless a trait repeats it. Its return value
     ///     is the operation's ``TypedOperation/value``; an error that it throws is the operation's
     ///     failure.
@@ -25,7 +25,8 @@ extension OperationQueue {
 
     /// Adds an async function as an operation with a result.
     ///
-    /// The operation keeps its slot of the queue's width until the function has returned.
+    /// The operation keeps its slot of the queue's width until the function has returned. The name
+    /// of the operation is also that of the task in which the function runs.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable>(
@@ -169,8 +170,19 @@ extension OperationQueue {
             if let other = joined(by: operation) { return other }
         }
         applyQueueQuality(to: operation)
+        applyTaskName(to: operation)
         addOperation(operation)
         return operation
+    }
+
+    /// Gives the operation the name of the task that adds it, unless it has its own. A body does
+    /// not pass on its name.
+    @inline(__always)
+    private final func applyTaskName(to operation: Operation) {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *),
+            let name = Task.name
+        else { return }
+        if TaskContext.operation == nil, operation.name == nil { operation.name = name }
     }
 
     /// Gives the operation the queue's quality of service, as added blocks have it, unless it has

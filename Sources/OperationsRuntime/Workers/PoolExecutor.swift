@@ -131,14 +131,15 @@ package final class PoolExecutor: TaskExecutor {
     /// Starts a task that runs on `executor`.
     @discardableResult
     package static func start(
-        _ work: @escaping @Sendable () async -> Void, priority: TaskPriority? = nil,
-        on executor: any TaskExecutor
+        _ work: @escaping @Sendable () async -> Void, name: String? = nil,
+        priority: TaskPriority? = nil, on executor: any TaskExecutor
     ) -> Task<Void, Never> {
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
             // The task runs on the calling thread, usually a worker, up to its first suspension.
             return Task.immediate(
-                priority: priority, executorPreference: executor, operation: work)
+                name: name, priority: priority, executorPreference: executor, operation: work)
         }
-        return Task(executorPreference: executor, priority: priority, operation: work)
+        return Task(
+            name: name, executorPreference: executor, priority: priority, operation: work)
     }
 }

@@ -57,6 +57,11 @@ struct PoolLoad {
     /// Whether a worker that found no work may search for a moment.
     var maySearch: Bool { searching == nil && hasIdleProcessor }
 
+    /// Whether work waits for a thread while all threads that there may be are blocked.
+    var isExhausted: Bool {
+        pendingCount > 0 && threads >= maximumThreads && active.sum <= asleep && arriving.sum == 0
+    }
+
     // MARK: Changes
 
     mutating func itemSubmitted(_ urgency: Urgency) {

@@ -5,7 +5,7 @@ import Synchronization
 /// As many workers run at a time as there are processors, plus one for each worker that blocks, up
 /// to 512 threads. See WorkerThreads.md.
 ///
-/// Unchecked: `state`, `workers` and `ownThreads` are guarded by `lock`.
+/// Unchecked: all variables are guarded by `lock`.
 package final class WorkerPool: @unchecked Sendable {
     /// The functions for other modules are static, because each use of this reference outside of
     /// the module would count it, in memory that all processors would write then.
@@ -36,6 +36,14 @@ package final class WorkerPool: @unchecked Sendable {
     private let watchesBatches = Atomic<Bool>(false)
     /// The number of processors that this process may use.
     private let processors: Atomic<Int>
+
+    /// What is called, on a thread of its own, when all threads have been blocked for a while and
+    /// work waits for one; with the numbers of threads and of waiting items.
+    package static var exhaustionHandler: (@Sendable (Int, Int) -> Void)? {
+        get { shared.lock.withLock { shared.handlesExhaustion } }
+        set { shared.lock.withLock { shared.handlesExhaustion = newValue } }
+    }
+    private var handlesExhaustion: (@Sendable (Int, Int) -> Void)?
 
     package static var cores: Int { shared.processors.load(ordering: .relaxed) }
 
@@ -300,6 +308,7 @@ package final class WorkerPool: @unchecked Sendable {
         var processorCount = processorCount
         var lastCount: UInt64 = 0
         var watch: (memory: WorkerWatch, lastCheck: UInt64)?
+        var exhaustion = ExhaustionWatch()
         while true {
             for workerClass in event({ $0.monitorTakesThreadRequests() })
             where !startThread({ self.work(in: workerClass) }) { threadWasRefused(workerClass) }
@@ -325,6 +334,7 @@ package final class WorkerPool: @unchecked Sendable {
                 }
                 if var memory = watch?.memory {
                     checkWorkers(&memory, at: now)
+                    reportExhaustion(&exhaustion, at: now)
                     watch = (memory, continuousNanoseconds())
                 }
                 continue
@@ -365,6 +375,15 @@ package final class WorkerPool: @unchecked Sendable {
                     seen.hasBatches || self.watchesBatches.load(ordering: .acquiring))
                 return state.monitorCounted(asleep: seen.asleep, cores: Self.cores)
             })
+    }
+
+    private func reportExhaustion(_ watch: inout ExhaustionWatch, at now: UInt64) {
+        let load = lock.withLock { state.load }
+        guard watch.update(isExhausted: load.isExhausted, now: now),
+            let handler = Self.exhaustionHandler
+        else { return }
+        // The handler is the user's and may block; no worker is left to call it.
+        _ = startThread { handler(load.threads, load.pendingCount) }
     }
 
     /// Handles a refused thread. The existing threads continue; there has to be at least one.

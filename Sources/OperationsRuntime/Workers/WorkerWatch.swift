@@ -99,3 +99,27 @@ extension WorkerWatch.Memory {
         return last.isAsleep || (quietChecks > 1 && isProcessorFree)
     }
 }
+
+/// The memory of the monitor thread of how long all threads have been blocked while work waits for
+/// one. Pure.
+struct ExhaustionWatch {
+    /// How many nanoseconds pass before that is reported.
+    static let patience: UInt64 = 1_000_000_000
+
+    private var start: UInt64?
+    private var isReported = false
+
+    /// Records the state of the pool at a check. Returns whether it is to be reported now: once
+    /// until some thread goes on.
+    mutating func update(isExhausted: Bool, now: UInt64) -> Bool {
+        guard isExhausted else {
+            self = ExhaustionWatch()
+            return false
+        }
+        let start = start ?? now
+        self.start = start
+        guard !isReported, now >= start + Self.patience else { return false }
+        isReported = true
+        return true
+    }
+}

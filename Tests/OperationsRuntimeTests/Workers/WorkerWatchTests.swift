@@ -73,3 +73,16 @@ struct WorkerWatchTests {
         #expect(look(2, 5) == (true, false))
     }
 }
+
+struct ExhaustionWatchTests {
+    @Test func reportsOnceUntilSomeThreadGoesOn() {
+        var watch = ExhaustionWatch()
+        let second = ExhaustionWatch.patience
+        let checks = [
+            (true, 5), (true, second), (true, second + 5), (true, 3 * second), (false, 3 * second),
+            (true, 4 * second), (true, 5 * second),
+        ]
+        let reports = checks.map { watch.update(isExhausted: $0, now: $1) }
+        #expect(reports == [false, false, true, false, false, false, true])
+    }
+}

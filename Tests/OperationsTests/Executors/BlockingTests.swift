@@ -38,6 +38,31 @@ struct BlockingTests {
         }
     }
 
+    /// More than there may be threads: the rest waits for a thread, which is reported, and gets one.
+    @Test func tenThousandBlockedTasks() async {
+        await #expect(processExitsWith: .success) {
+            let (findings, release) = (Tally(), Latch())
+            OperationsDiagnostics.handler = { finding in
+                guard case .allThreadsBlocked(let threads, let waiting) = finding else { return }
+                precondition(threads == 512 && waiting > 9_000)
+                findings.increment()
+                release.open()
+            }
+            let ran = Tally()
+            await withTaskGroup { group in
+                for _ in 0..<10_000 {
+                    group.addTask {
+                        await blocking {
+                            release.wait()
+                            ran.increment()
+                        }
+                    }
+                }
+            }
+            precondition(ran.value == 10_000 && findings.value == 1)
+        }
+    }
+
     @Test func runsOnWorkerAsPartOfTheTask() async throws {
         let task = Task.detached(priority: .utility) {
             await Spot.$name.withValue("inside") {
