@@ -42,6 +42,7 @@ let package = Package(
         .library(name: "OperationsTestKit", targets: ["OperationsTestKit"]),
         .library(name: "OperationsInsight", targets: ["OperationsInsight"]),
         .library(name: "OperationsTelemetry", targets: ["OperationsTelemetry"]),
+        .library(name: "OperationsDefaultExecutor", targets: ["OperationsDefaultExecutor"]),
         .library(name: "DurableJobs", targets: ["DurableJobs"]),
         .library(name: "DurableJobsPostgres", targets: ["DurableJobsPostgres"]),
         .library(name: "DurableJobsTelemetry", targets: ["DurableJobsTelemetry"]),
@@ -54,6 +55,9 @@ let package = Package(
         .trait(
             name: "Telemetry",
             description: "Enables OperationsTelemetry, and fetches what it needs."),
+        .trait(
+            name: "DefaultExecutor",
+            description: "Enables OperationsDefaultExecutor. Experimental."),
         .trait(
             name: "DurableJobs",
             description: "Enables DurableJobs with its SQLite store, and fetches what it needs."),
@@ -88,6 +92,9 @@ let package = Package(
             ] + telemetry,
             swiftSettings: settings
         ),
+        .target(
+            name: "OperationsDefaultExecutor", dependencies: ["Operations", "OperationsRuntime"],
+            swiftSettings: settings),
         .target(
             name: "DurableJobs",
             dependencies: [
@@ -152,6 +159,13 @@ let package = Package(
                 "OperationsTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
             ] + telemetry + telemetryInMemory,
+            swiftSettings: testSettings),
+        .testTarget(
+            name: "OperationsDefaultExecutorTests",
+            dependencies: [
+                "Operations", "OperationsDefaultExecutor", "OperationsRuntime",
+                "OperationsTestSupport",
+            ],
             swiftSettings: testSettings),
         .testTarget(
             name: "OperationsTelemetryTests",

@@ -9,6 +9,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .define("Telemetry"),
+    .define("DefaultExecutor"),
     .define("DurableJobs"),
     .define("DurableJobsPostgres"),
 ]
@@ -44,6 +45,9 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
+            swiftSettings: settings),
+        .target(
+            name: "OperationsDefaultExecutor", dependencies: ["Operations", "OperationsRuntime"],
             swiftSettings: settings),
         .target(
             name: "DurableJobs",

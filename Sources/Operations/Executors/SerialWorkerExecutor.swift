@@ -28,7 +28,7 @@ public final class SerialWorkerExecutor: SerialExecutor {
 
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        QualityOfService(job.priority).map { QualityOfServiceUse.begins(rank: $0.rank) }
+        WorkerTaskExecutor.heedPriority(of: job)
         offer(jobs.withLock { $0.add(job) })
     }
 

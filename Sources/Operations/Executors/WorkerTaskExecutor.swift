@@ -24,8 +24,13 @@ public final class WorkerTaskExecutor: TaskExecutor {
 
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        QualityOfService(job.priority).map { QualityOfServiceUse.begins(rank: $0.rank) }
+        Self.heedPriority(of: job)
         Self.pool.enqueue(job)
+    }
+
+    /// Makes the pool heed priorities if the priority of the job matters.
+    package static func heedPriority(of job: UnownedJob) {
+        QualityOfService(job.priority).map { QualityOfServiceUse.begins(rank: $0.rank) }
     }
 }
 
