@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 #if os(Linux)
 import Glibc
 
@@ -26,4 +28,12 @@ package func poolThreads() -> [(id: Int, name: String)] {
     }
     return threads
 }
+
+/// Whether the calling thread is one of the pool's, also while the pool counts it as blocked.
+package var isOnWorker: Bool {
+    readText("/proc/thread-self/comm")?.hasPrefix("Operations-") == true
+}
+#else
+/// Whether the calling thread is one of the pool's.
+package var isOnWorker: Bool { ThreadContext.existing?.activeWorker != nil }
 #endif

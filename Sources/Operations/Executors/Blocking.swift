@@ -11,8 +11,8 @@ import OperationsRuntime
 /// by that; to interrupt it, see `withTaskCancellationHandler`.
 ///
 /// Swift's own thread pool has one thread for each processor, and a task that blocks one of them
-/// holds up all other tasks. The workers are replaced while they block: up to 512 functions can
-/// block at a time, and further ones wait for a thread (<doc:TasksThatBlock>). In an operation, and
+/// holds up all other tasks. Here another worker takes over at once: up to 512 functions can block
+/// at a time, and further ones wait for a thread (<doc:TasksThatBlock>). In an operation, and
 /// in a task that prefers ``WorkerTaskExecutor`` or ``OperationQueue/executor``, the function runs
 /// in place, because the task is on a worker already.
 ///
@@ -25,9 +25,9 @@ import OperationsRuntime
 public func blocking<Output, Failure: Error>(
     _ body: sending () throws(Failure) -> sending Output
 ) async throws(Failure) -> sending Output {
-    if ThreadContext.isForBlocking { return try body() }
+    if ThreadContext.isForBlocking { return try WorkerPool.compensating(body) }
     return try await withTaskExecutorPreference(WorkerTaskExecutor.shared) { () throws(Failure) in
-        try body()
+        try WorkerPool.compensating(body)
     }
 }
 

@@ -21,7 +21,7 @@ public final class SerialWorkerExecutor: SerialExecutor {
     /// The most jobs that a worker runs before it looks for other work.
     private static let mostInARow = 64
 
-    private let jobs = Locked(SerialJobs())
+    private let jobs = Locked(SerialJobs<UnownedJob>())
 
     /// Makes an executor; it has no thread of its own.
     public init() { QueueRegistry.reports }
@@ -29,7 +29,8 @@ public final class SerialWorkerExecutor: SerialExecutor {
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         WorkerTaskExecutor.heedPriority(of: job)
-        offer(jobs.withLock { $0.add(job) })
+        let urgency = Urgency(of: job)
+        offer(jobs.withLock { $0.add(job, urgency) })
     }
 
     private func offer(_ urgency: Urgency?) {

@@ -60,7 +60,7 @@ extension WorkerPool {
     static func blocking(_ wait: () -> Void) {
         guard let context = ThreadContext.existing else { return wait() }
         // The wait is recorded when it is over, and when the thread is a worker's again.
-        context.recordWait { compensating(wait) }
+        context.recordWait { compensating { wait() } }
     }
 }
 

@@ -73,6 +73,7 @@ struct PoolState {
     /// Whether the monitor thread has to check the workers again soon.
     var needsWatching: Bool {
         load.asleep > 0 || hasBatches || load.isShortOfThreads || load.need == .watch
+            || load.isExhausted
     }
 
     struct Action: Equatable {
@@ -91,7 +92,7 @@ struct PoolState {
         case .watch: isHeldUp = true
         case .worker(let workerClass):
             if let action = wakeWorker(of: workerClass) { return action }
-            isHeldUp = load.isShortOfThreads
+            isHeldUp = load.isShortOfThreads || load.isExhausted
         }
         // One wake-up is enough until the monitor thread has come.
         guard watching != .closely, isHeldUp || hasBatches || (load.asleep > 0 && watching == .no)

@@ -21,6 +21,11 @@ package enum Urgency: Int, Comparable, CaseIterable, Sendable {
         }
     }
 
+    /// The urgency of a job, as far as priorities matter in this process.
+    package init(of job: UnownedJob) {
+        self = QualityOfServiceUse.isOn ? Urgency(job.priority) : .usual
+    }
+
     init(_ priority: JobPriority) {
         switch priority.rawValue {
         case 1...9: self = .background

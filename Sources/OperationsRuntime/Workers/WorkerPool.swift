@@ -139,17 +139,21 @@ package final class WorkerPool: @unchecked Sendable {
 
     /// Runs a function that blocks. If the caller is a worker, the pool compensates for that worker
     /// meanwhile.
-    package static func compensating(_ wait: () -> Void) {
+    package static func compensating<Output, Failure: Error>(
+        _ body: () throws(Failure) -> sending Output
+    ) throws(Failure) -> sending Output {
         guard let context = ThreadContext.existing, let worker = context.activeWorker else {
-            return wait()
+            return try body()
         }
         worker.reclaimRest()
         shared.perform(shared.event { $0.workerWillBlock(worker.id) })
         context.worker = nil
-        wait()
-        context.worker = worker
-        shared.perform(shared.event { $0.workerDidUnblock(worker.id) })
-        worker.jobs.open()
+        defer {
+            context.worker = worker
+            shared.perform(shared.event { $0.workerDidUnblock(worker.id) })
+            worker.jobs.open()
+        }
+        return try body()
     }
 
     /// Calls an action on a worker after `duration`, or at once if `duration` is not positive.

@@ -22,8 +22,6 @@ final class Meeting: Sendable {
 
 enum Spot {
     @TaskLocal static var name = "outside"
-
-    static var isWorker: Bool { ThreadContext.existing?.activeWorker != nil }
 }
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
@@ -66,7 +64,7 @@ struct BlockingTests {
     @Test func runsOnWorkerAsPartOfTheTask() async throws {
         let task = Task.detached(priority: .utility) {
             await Spot.$name.withValue("inside") {
-                await blocking { (Spot.isWorker, Spot.name, Task.basePriority) }
+                await blocking { (isOnWorker, Spot.name, Task.basePriority) }
             }
         }
         let (isWorker, name, priority) = await task.value
@@ -111,7 +109,7 @@ struct BlockingTests {
 
     @MainActor private func onMainActor() async {
         let text = Text()
-        let isWorker = await blocking { Spot.isWorker }
+        let isWorker = await blocking { isOnWorker }
         MainActor.assertIsolated()
         text.value += "after"
         #expect(isWorker && text.value == "after")
@@ -135,7 +133,7 @@ struct BlockingTests {
             Task(executorPreference: .operations) {
                 meeting.attend()
                 await Task.yield()
-                return Spot.isWorker
+                return isOnWorker
             }
         }
         for task in tasks { #expect(await task.value) }

@@ -150,7 +150,7 @@ struct QueueTaskExecutorTests {
             var count = 0
             func increment() -> Bool {
                 count += 1
-                return Spot.isWorker
+                return isOnWorker
             }
         }
         let (queue, counter) = (OperationQueue(width: 2), Counter())

@@ -23,7 +23,7 @@ actor Camera {
     }
 
     func block(_ meeting: Meeting) {
-        precondition(Spot.isWorker)
+        precondition(isOnWorker)
         meeting.attend()
     }
 
@@ -136,27 +136,39 @@ extension Camera {
 
 /// The state machine, event by event.
 struct SerialJobsTests {
-    private func job(_ number: Int) -> UnownedJob { unsafeBitCast(number, to: UnownedJob.self) }
-    private func number(_ job: UnownedJob?) -> Int? {
-        job.map { unsafeBitCast($0, to: Int.self) }
+    @Test func offersOncePerUrgencyAndRunsInOrder() {
+        var jobs = SerialJobs<Int>()
+        var offers = [jobs.add(1, .usual), jobs.add(2, .usual)]
+        #expect(offers == [.usual, nil])
+        let first = jobs.begin(offered: .usual)
+        #expect(first == 1)
+        // While a worker runs jobs, a new one needs no offer, and another worker finds nothing.
+        offers = [jobs.add(3, .usual)]
+        let other = jobs.begin(offered: .usual)
+        #expect(offers == [nil] && other == nil)
+        let second = jobs.proceed(mayGoOn: true)
+        #expect(second.next == 2 && second.offer == nil)
+        let end = jobs.proceed(mayGoOn: false)
+        #expect(end.next == nil && end.offer == .usual)
+        let third = jobs.begin(offered: .usual)
+        let rest = jobs.proceed(mayGoOn: true)
+        #expect(third == 3 && rest.next == nil && rest.offer == nil)
     }
 
-    @Test func offersOncePerUrgencyAndRunsInOrder() {
-        var jobs = SerialJobs()
-        #expect(jobs.add(job(16)) == .usual)
-        #expect(jobs.add(job(32)) == nil)
-        #expect(number(jobs.begin(offered: .usual)) == 16)
-        // While a worker runs jobs, a new one needs no offer, and another worker finds nothing.
-        #expect(jobs.add(job(48)) == nil)
-        #expect(jobs.begin(offered: .usual) == nil)
-        var step = jobs.proceed(mayGoOn: true)
-        #expect(number(step.next) == 32 && step.offer == nil)
-        step = jobs.proceed(mayGoOn: false)
-        #expect(step.next == nil && step.offer == .usual)
-        #expect(number(jobs.begin(offered: .usual)) == 48)
-        step = jobs.proceed(mayGoOn: true)
-        #expect(step.next == nil && step.offer == nil)
-        #expect(jobs.begin(offered: .usual) == nil)
-        #expect(jobs.add(job(64)) == .usual)
+    @Test func moreUrgentJobIsOfferedAgainAndComesFirst() {
+        var jobs = SerialJobs<Int>()
+        let offers = [
+            jobs.add(1, .background), jobs.add(2, .interactive), jobs.add(3, .utility),
+        ]
+        #expect(offers == [.background, .interactive, nil])
+        // Whichever offer a worker comes with, it runs the most urgent job.
+        let order = [
+            jobs.begin(offered: .background), jobs.proceed(mayGoOn: true).next,
+            jobs.proceed(mayGoOn: true).next,
+        ]
+        #expect(order == [2, 3, 1])
+        let end = jobs.proceed(mayGoOn: true)
+        let stale = jobs.begin(offered: .interactive)
+        #expect(end.offer == nil && stale == nil)
     }
 }
