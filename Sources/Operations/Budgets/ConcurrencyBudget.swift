@@ -19,7 +19,7 @@ import OperationsRuntime
 /// An operation that holds permits and waits for another operation that needs them too would wait
 /// for ever. If operations that wait hold so many permits that the rest can never be enough, such a
 /// wait stops the program with a message.
-public final class ConcurrencyBudget: @unchecked Sendable {
+public class ConcurrencyBudget: @unchecked Sendable {
     // Unchecked: the lock guards all fields that are not constant.
 
     /// The lock of all budgets, so that permits of several budgets are taken in one step. Under it
@@ -32,32 +32,30 @@ public final class ConcurrencyBudget: @unchecked Sendable {
     let isOfKey: Bool
 
     // Guarded by the lock.
-    private var total: Int
+    fileprivate(set) var total: Int
     private var greatestTotal: Int
     private var taken = 0
     /// The requests that wait, and that could be granted with the totals of all their budgets.
-    private var line = TicketList<PermitRequest>()
+    private(set) var line = PermitLine()
     /// The requests that wait until a budget has more permits in total. No other request waits for
     /// them.
-    private var setAside = TicketList<PermitRequest>()
-    nonisolated(unsafe) private static var lastTicket = 0
+    private var setAside = PermitLine()
+    nonisolated(unsafe) private static var lastNumber = 0
 
     /// Makes a budget.
     ///
     /// - Parameters:
     ///   - permits: how many permits there are; not negative.
     ///   - name: the name of the permits in messages, for example "megabytes".
-    public init(_ permits: Int, name: String = "permits") {
+    public convenience init(_ permits: Int, name: String = "permits") {
         if permits < 0 { misuse("a budget cannot have \(permits) \(name): use 0 or more") }
-        (total, greatestTotal) = (permits, permits)
-        self.name = name
-        isOfKey = false
+        self.init(total: permits, name: name, isOfKey: false)
     }
 
-    init(limit: Int, key: String) {
-        (total, greatestTotal) = (limit, limit)
-        name = key
-        isOfKey = true
+    init(total: Int, name: String, isOfKey: Bool) {
+        (self.total, greatestTotal) = (total, total)
+        self.name = name
+        self.isOfKey = isOfKey
     }
 
     /// How many permits there are. It can be changed at any time.
@@ -70,7 +68,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
     /// - Precondition: set to 0 or more.
     /// - Complexity: setting is O(n log n), where n is the number of operations that wait for
     ///   permits of this budget, and that wait at all. Setting the same number again is O(1).
-    public var permits: Int {
+    public final var permits: Int {
         get { Self.lock.withLock { total } }
         set {
             if newValue < 0 { misuse("\(label) cannot have \(newValue) permits: use 0 or more") }
@@ -80,22 +78,26 @@ public final class ConcurrencyBudget: @unchecked Sendable {
     }
 
     /// How many permits are in use now.
-    public var inUse: Int { Self.lock.withLock { taken } }
+    public final var inUse: Int { Self.lock.withLock { taken } }
 
-    var label: String { isOfKey ? name : "'\(name)'" }
+    final var label: String { isOfKey ? name : "'\(name)'" }
 
     /// The largest number of permits that the budget has ever had.
-    var greatestPermits: Int { Self.lock.withLock { greatestTotal } }
+    final var greatestPermits: Int { Self.lock.withLock { greatestTotal } }
 
     // MARK: With the lock held
 
-    static func nextTicket() -> Int {
-        lastTicket += 1
-        return lastTicket
+    /// - Parameter lane: the lane of the operation's priority, if that decides.
+    static func nextTicket(lane: Int) -> PermitTicket {
+        lastNumber += 1
+        return PermitTicket(number: lastNumber, lane: lane)
     }
 
+    /// Whether the priorities of operations decide in this line.
+    var ordersByPriority: Bool { false }
+
     /// Changes the total. Returns the requests that get their permits because of that.
-    private func setTotal(_ new: Int) -> [PermitRequest] {
+    final func setTotal(_ new: Int) -> [PermitRequest] {
         let old = total
         guard new != old else { return [] }
         total = new
@@ -112,37 +114,46 @@ public final class ConcurrencyBudget: @unchecked Sendable {
         return Self.grantPermits(of: changed)
     }
 
-    func enter(_ request: PermitRequest, ticket: Int, isPossible: Bool) {
+    final func enter(_ request: PermitRequest, ticket: PermitTicket, isPossible: Bool) {
         if isPossible {
-            line.insert(request, ticket: ticket)
+            line.insert(request, ticket)
+            lineIsServed()
         } else {
-            setAside.insert(request, ticket: ticket)
+            setAside.insert(request, ticket)
         }
     }
 
-    func leave(ticket: Int, isPossible: Bool) {
+    final func leave(ticket: PermitTicket, isPossible: Bool) {
         if isPossible { line.remove(ticket) } else { setAside.remove(ticket) }
     }
 
     func acquire(_ permits: Int) { taken += permits }
-    func release(_ permits: Int) { taken -= permits }
 
-    func canEverGrant(_ permits: Int) -> Bool { permits <= total }
+    /// - Parameter areUsed: whether an attempt has begun with the permits.
+    func release(_ permits: Int, areUsed: Bool) { taken -= permits }
+
+    final func canEverGrant(_ permits: Int) -> Bool { permits <= total }
+
+    /// The number of free permits.
+    var free: Int { max(0, total - taken) }
 
     /// Whether so many permits are free, and no possible request waits before this ticket.
-    func canGrant(_ permits: Int, forTicket ticket: Int) -> Bool {
-        permits <= total - taken && line.firstTicket.map { $0 >= ticket } ?? true
+    final func canGrant(_ permits: Int, forTicket ticket: PermitTicket) -> Bool {
+        permits <= free && line.firstTicket.map { $0 >= ticket } ?? true
     }
 
-    var firstInLine: PermitRequest? { line.first }
+    final var firstInLine: PermitRequest? { line.first }
 
-    /// How many permits may be in use while `permits` others are free.
-    func mostInUse(beside permits: Int) -> Int { total - permits }
+    /// How many permits may be in use while `permits` others are free; nil if it does not matter
+    /// how many are in use.
+    func mostInUse(beside permits: Int) -> Int? { total - permits }
 
-    /// The number of free permits, and the number of possible requests before a ticket.
-    func availability(forTicket ticket: Int) -> (free: Int, before: Int) {
-        (max(0, total - taken), line.count(before: ticket))
-    }
+    /// When so many permits will be free, if only time has to pass: after how long, and whether
+    /// that is because the program has said so.
+    func wait(for permits: Int) -> RateLimit.Wait? { nil }
+
+    /// Called when the first request in line has changed, or could not be granted.
+    func lineIsServed() {}
 
     /// Grants permits to the waiting requests for which there are enough now, in their order.
     /// Returns these requests, for `startGranted` to start without the lock.
@@ -155,6 +166,7 @@ public final class ConcurrencyBudget: @unchecked Sendable {
                 // Other requests may be the first in their lines now.
                 for cost in first.costs where cost.budget !== budget { rest.append(cost.budget) }
             }
+            budget.lineIsServed()
         }
         return granted
     }

@@ -25,8 +25,12 @@ final class PermitRequest: @unchecked Sendable {
     let costs: [Cost]
     private weak let operation: Operation?
     private var stage = Stage.idle
-    /// The position in the order of all requests; 0 if no ticket is drawn.
-    private var ticket = 0
+    /// The position in the order of all requests; nil if no ticket is drawn.
+    private var drawnTicket: PermitTicket?
+    /// Whether an attempt has begun with the permits.
+    private var isUsed = false
+    /// Whether permits of some budget come back with time, and not when an attempt has ended.
+    private let hasTokens: Bool
 
     init(_ costs: [Cost], for operation: Operation) {
         var merged: [Cost] = []
@@ -44,6 +48,15 @@ final class PermitRequest: @unchecked Sendable {
         }
         self.costs = merged
         self.operation = operation
+        hasTokens = merged.contains { $0.budget.ordersByPriority }
+    }
+
+    private var ticket: PermitTicket {
+        if let drawnTicket { return drawnTicket }
+        let lane = hasTokens ? operation?.status.lane : nil
+        let new = ConcurrencyBudget.nextTicket(lane: lane ?? PriorityLanes.normal)
+        drawnTicket = new
+        return new
     }
 
     // MARK: With the lock held
@@ -51,11 +64,14 @@ final class PermitRequest: @unchecked Sendable {
     /// Whether the budgets have so many permits in total.
     var isPossible: Bool { costs.allSatisfy { $0.budget.canEverGrant($0.permits) } }
 
+    /// Whether this request is next in all lines, and there are enough permits.
+    var canAcquire: Bool {
+        costs.allSatisfy { $0.budget.canGrant($0.permits, forTicket: ticket) }
+    }
+
     /// Takes all permits, if this request is next and there are enough; otherwise takes none.
     func tryAcquire() -> Bool {
-        guard costs.allSatisfy({ $0.budget.canGrant($0.permits, forTicket: ticket) }) else {
-            return false
-        }
+        guard canAcquire else { return false }
         leaveLines()
         for cost in costs { cost.budget.acquire(cost.permits) }
         stage = .granted
@@ -86,6 +102,11 @@ final class PermitRequest: @unchecked Sendable {
         return true
     }
 
+    private func releaseAll() {
+        for cost in costs { cost.budget.release(cost.permits, areUsed: isUsed) }
+        isUsed = false
+    }
+
     private func grantPermits() -> [PermitRequest] {
         ConcurrencyBudget.grantPermits(of: costs.map(\.budget))
     }
@@ -100,12 +121,17 @@ final class PermitRequest: @unchecked Sendable {
     func acquireOrEnqueue(refuse: () -> Bool) -> Bool {
         ConcurrencyBudget.lock.withLock {
             guard stage == .idle else { return true }
-            if ticket == 0 { ticket = ConcurrencyBudget.nextTicket() }
             if tryAcquire() { return true }
             guard refuse() else { return true }
             enterLines()
             return false
         }
+    }
+
+    /// Records that an attempt of the operation begins, with the permits that it holds.
+    func attemptBegan() {
+        guard hasTokens else { return }
+        ConcurrencyBudget.lock.withLock { isUsed = stage == .granted }
     }
 
     /// Releases the permits of the operation.
@@ -120,8 +146,8 @@ final class PermitRequest: @unchecked Sendable {
         ConcurrencyBudget.lock.withLock {
             guard stage == .granted else { return [] }
             stage = .idle
-            if !keepsTicket { ticket = 0 }
-            for cost in costs { cost.budget.release(cost.permits) }
+            if !keepsTicket { drawnTicket = nil }
+            releaseAll()
             return grantPermits()
         }
     }
@@ -131,7 +157,7 @@ final class PermitRequest: @unchecked Sendable {
     func end() {
         ConcurrencyBudget.lock.withLock {
             leaveLines()
-            if stage == .granted { for cost in costs { cost.budget.release(cost.permits) } }
+            if stage == .granted { releaseAll() }
             stage = .ended
         }
     }
@@ -177,6 +203,13 @@ final class PermitRequest: @unchecked Sendable {
         let mostHeldByOthers: Int?
         /// The first operation in line, if that is another one.
         let first: Operation?
+        /// How long it takes until there are enough, if only time has to pass.
+        let wait: RateLimit.Wait?
+    }
+
+    /// How many permits of a budget the request needs. Called with the lock held.
+    func permits(of budget: ConcurrencyBudget) -> Int {
+        costs.first { $0.budget === budget }?.permits ?? 0
     }
 
     /// What the operation needs to start; nothing if it holds its permits.
@@ -185,14 +218,16 @@ final class PermitRequest: @unchecked Sendable {
             guard stage == .idle || isWaiting else { return [] }
             let isPossible = isPossible
             return costs.map { cost in
-                let (free, ahead) = cost.budget.availability(forTicket: ticket)
+                let free = cost.budget.free
+                let ahead = drawnTicket.map { cost.budget.line.count(before: $0) } ?? 0
                 let first = stage == .inLine ? cost.budget.firstInLine : nil
                 return Need(
                     budget: cost.budget, permits: cost.permits, free: free, ahead: ahead,
                     isShort: isWaiting && (free < cost.permits || ahead > 0),
                     mostHeldByOthers: isPossible
                         ? cost.budget.mostInUse(beside: cost.permits) : nil,
-                    first: first === self ? nil : first?.operation)
+                    first: first === self ? nil : first?.operation,
+                    wait: cost.budget.wait(for: cost.permits))
             }
         }
     }

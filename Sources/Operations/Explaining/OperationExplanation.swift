@@ -66,6 +66,12 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
         /// The operation needs this many permits of a budget, of which `available` are free; the
         /// number of operations in line before this one is `ahead`.
         case waitingForPermits(Int, of: String, available: Int, ahead: Int)
+        /// The operation needs this many tokens of a rate limit, whose bucket holds `available` of
+        /// at most `burst`. There are enough after the time `next`, if no other operation takes
+        /// them; nil if no tokens come. `isClosed` says that the program has paused the limit. The
+        /// number of operations in line before this one is `ahead`.
+        case waitingForTokens(
+            Int, of: String, available: Int, burst: Int, next: Duration?, isClosed: Bool, ahead: Int)
         /// The limit of operations with this key is reached; the number of operations in line
         /// before this one is `ahead`.
         case waitingForKey(String, limit: Int, ahead: Int)
@@ -163,6 +169,12 @@ extension OperationExplanation.Reason {
         case .waitingForPermits(let permits, let budget, let free, let ahead):
             "\(name) waits for \(permits) of '\(budget)', \(free) \(free == 1 ? "is" : "are") free"
                 + ahead.others
+        case .waitingForTokens(let count, let limit, let free, let burst, let time, let isClosed, let ahead):
+            "\(name) waits for \(count == 1 ? "a token" : "\(count) tokens") of '\(limit)' "
+                + "(\(free) of \(burst)"
+                + (isClosed
+                    ? time.map { ", closed for \($0.text)" } ?? ", closed"
+                    : time.map { ", next in \($0.text)" } ?? "") + ")" + ahead.others
         case .waitingForKey(let key, let limit, let ahead):
             "\(name) waits for its turn: \(limit) at a time with the key \(key)" + ahead.others
         case .isReadyOverride: "\(name) waits: its isReady is overridden and returns false"
@@ -208,7 +220,8 @@ extension OperationExplanation.Reason {
         case .waitingInBody: return "executing, waiting itself"
         case .cancellationRequested, .mainReturned: return "executing"
         case .dependencies, .isReadyOverride, .cycle, .delayed, .waitingToRetry,
-            .waitingForNextRun, .waitingForPermits, .waitingForKey, .waitingForGroup:
+            .waitingForNextRun, .waitingForPermits, .waitingForTokens, .waitingForKey,
+            .waitingForGroup:
             return "waiting"
         case .notStarted: return "in no queue and not started"
         case .cancelledButNotStarted: return "cancelled, but in no queue and not started"

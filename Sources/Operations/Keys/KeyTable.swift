@@ -52,6 +52,32 @@ final class KeyTable<Value: Sendable>: Sendable {
         }
     }
 
+    /// Removes the values for which `isSuperfluous` returns true.
+    ///
+    /// - Parameter isSuperfluous: called with the table's lock held.
+    func removeAll(where isSuperfluous: (inout Value) -> Bool) {
+        let removed = table.withLock { table in
+            var removed: [Entry] = []
+            for hash in Array(table.buckets.keys) {
+                // Taken out, so that nothing else refers to the values meanwhile.
+                guard var bucket = table.buckets.removeValue(forKey: hash) else { continue }
+                for index in bucket.entries.indices.reversed()
+                where isSuperfluous(&bucket.entries[index].value) {
+                    removed.append(bucket.entries.remove(at: index))
+                }
+                table.changes += 1
+                bucket.change = table.changes
+                if !bucket.entries.isEmpty { table.buckets[hash] = bucket }
+            }
+            return removed
+        }
+        // Keys and values of users are released without the lock.
+        withExtendedLifetime(removed) {}
+    }
+
+    /// All values.
+    var values: [Value] { table.withLock { $0.buckets.values.flatMap { $0.entries.map(\.value) } } }
+
     /// The number of keys that have a value.
     var count: Int { table.withLock { $0.buckets.values.reduce(0) { $0 + $1.entries.count } } }
 }

@@ -17,7 +17,7 @@ final class QueueKeys: Sendable {
 
     /// Returns the budget that stands for a key, for one more operation.
     func enter(_ key: OperationKey, in table: KeyTable<KeyLimit>, limit: Int) -> ConcurrencyBudget {
-        let new = ConcurrencyBudget(limit: limit, key: "\(key)")
+        let new = ConcurrencyBudget(total: limit, name: "\(key)", isOfKey: true)
         let budget = table.change(key) { entry in
             entry = KeyLimit(budget: entry?.budget ?? new, users: (entry?.users ?? 0) + 1)
             return entry?.budget ?? new

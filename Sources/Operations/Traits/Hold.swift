@@ -29,11 +29,12 @@ extension OperationOptions {
             return Hold(
                 cause: .period, end: Self.tick(after: now, from: arrival.firstTick, every: period))
         }
-        guard let retry, attempt <= retry.limit, case .retry(let least) = retry.decide(error)
+        guard let retry, attempt <= retry.limit, case .retry(let least, let limit) = retry.decide(error)
         else { return nil }
         let wait = max(
             retry.backoff.wait(beforeRetry: attempt, using: arrival.random),
             least.limitedToLongestTime)
+        limit?.pause(for: wait)
         return Hold(
             cause: .retry(attempt: attempt + 1, error: error), end: arrival.time.now() + wait)
     }

@@ -13,6 +13,10 @@ extension Operation {
         let now = time.now()
         let keys = plan.hasKeys ? queue.keys : nil
         var costs = plan.costs
+        for rate in plan.rates {
+            let bucket = rate.limit.bucket(for: rate.key, time: time)
+            costs.append(PermitRequest.Cost(budget: bucket, permits: rate.tokens))
+        }
         if let keys {
             enter(keys, plan)
             costs += keys.costs(of: plan)
@@ -164,6 +168,7 @@ extension AttemptController: OperationCompanion {
             guard cost.permits > permits else { continue }
             throw .cost(cost.permits, of: cost.budget.label, permits: permits, by: operation.label)
         }
+        for rate in plan.rates { try rate.limit.check(rate.tokens, for: operation) }
     }
 
     func arrived(_ operation: Operation, in queue: OperationQueue) {
@@ -191,7 +196,10 @@ extension AttemptController: OperationCompanion {
 
     func claimIsReturned() { permitRequest?.release(keepsTicket: true) }
 
-    func attemptBegan() -> Int { event { $0.attemptBegan() } }
+    func attemptBegan() -> Int {
+        permitRequest?.attemptBegan()
+        return event { $0.attemptBegan() }
+    }
 
     /// Starts the timer for the timeout of the attempt.
     func willStart(_ operation: Operation, attempt: Int) {

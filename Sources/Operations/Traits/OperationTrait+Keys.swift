@@ -69,4 +69,45 @@ extension OperationTrait {
             $0.costs.append(PermitRequest.Cost(budget: budget, permits: permits))
         }
     }
+
+    /// Takes a token of a rate limit for each attempt; see ``RateLimit``.
+    ///
+    /// - Parameters:
+    ///   - limit: the limit, shared by operations of any number of queues.
+    ///   - tokens: how many tokens an attempt takes; not negative.
+    /// - Precondition: when the operation is added, the limit has, or once had, a burst of so many
+    ///   tokens. Otherwise the operation could never start: this stops the program.
+    public static func rate(_ limit: RateLimit, tokens: Int = 1) -> OperationTrait {
+        rate(limit, key: nil, tokens)
+    }
+
+    /// Takes a token of the key's own bucket for each attempt.
+    ///
+    /// ```swift
+    /// let polite = RateLimit(1, per: .seconds(2), name: "one host")
+    /// queue.add(.rate(polite, by: url.host)) { try await fetch(url) }
+    /// ```
+    ///
+    /// Each key has a bucket with the rate and the burst of the limit. A bucket that has become
+    /// full and that no operation needs costs nothing in the long run: it is removed.
+    ///
+    /// - Parameters:
+    ///   - limit: the limit, shared by operations of any number of queues.
+    ///   - key: a value that the operations have in common, a host or a user for example.
+    ///   - tokens: how many tokens an attempt takes; not negative.
+    public static func rate(
+        _ limit: RateLimit, by key: some Hashable & Sendable, tokens: Int = 1
+    ) -> OperationTrait {
+        rate(limit, key: OperationKey(key), tokens)
+    }
+
+    private static func rate(
+        _ limit: RateLimit, key: OperationKey?, _ tokens: Int
+    ) -> OperationTrait {
+        if tokens < 0 {
+            misuse("an operation cannot take \(tokens) tokens of '\(limit.name)': use 0 or more")
+        }
+        let rate = OperationOptions.Rate(limit: limit, key: key, tokens: tokens)
+        return OperationTrait { $0.rates.append(rate) }
+    }
 }

@@ -8,7 +8,7 @@
 ///
 /// Of several traits that set the same thing, such as two timeouts or two deadlines, the last one
 /// counts. The limits of different keys (``exclusive(by:)``, ``limited(to:by:)``) all apply, and
-/// costs add up (``cost(_:of:)``).
+/// costs and rates add up (``cost(_:of:)``, ``rate(_:tokens:)``).
 ///
 /// For operations that are made in another way, use ``Operation/apply(_:)-(OperationTrait...)``.
 /// Traits about time, keys and budgets have an effect only in a queue: an operation that is started
@@ -68,6 +68,13 @@ struct OperationOptions: Sendable {
         let isExclusive: Bool
     }
 
+    struct Rate: Sendable {
+        let limit: RateLimit
+        /// Nil for the bucket that operations without a key share.
+        let key: OperationKey?
+        let tokens: Int
+    }
+
     /// The settings that become properties of the operation when they are applied.
     struct Properties {
         var name: String?
@@ -89,6 +96,7 @@ struct OperationOptions: Sendable {
     var latestKey: OperationKey?
     var limits: [Limit] = []
     var costs: [PermitRequest.Cost] = []
+    var rates: [Rate] = []
 
     /// Whether the work may run more than once.
     var mayRunAgain: Bool { retry != nil || period != nil }
@@ -97,7 +105,7 @@ struct OperationOptions: Sendable {
     /// them out.
     var needsController: Bool {
         delay != nil || timeout != nil || deadline != nil || mayRunAgain || joinedKey != nil
-            || latestKey != nil || !limits.isEmpty || !costs.isEmpty
+            || latestKey != nil || !limits.isEmpty || !costs.isEmpty || !rates.isEmpty
     }
 }
 

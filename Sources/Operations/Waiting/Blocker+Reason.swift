@@ -25,7 +25,12 @@ extension Blocker {
 
 extension PermitRequest.Need {
     fileprivate var reason: Blocker.Reason {
-        budget.isOfKey
+        if let wait {
+            return .waitingForTokens(
+                permits, of: budget.name, available: wait.tokens, burst: wait.burst,
+                next: wait.time, isClosed: wait.isClosed, ahead: ahead)
+        }
+        return budget.isOfKey
             ? .waitingForKey(budget.name, limit: budget.permits, ahead: ahead)
             : .waitingForPermits(permits, of: budget.name, available: free, ahead: ahead)
     }

@@ -1,0 +1,201 @@
+import OperationsRuntime
+
+/// A limit on how many operations start in a period, for operations of any number of queues: what a
+/// server allows, for example.
+///
+/// ```swift
+/// let github = RateLimit(5_000, per: .seconds(3_600), burst: 50, name: "GitHub")
+/// queue.add(.rate(github)) { try await fetch(page) }
+/// ```
+///
+/// The limit is a token bucket. The bucket holds `burst` tokens and is full at first; a token comes
+/// in each 5,000th part of the hour here. Each attempt of an operation takes a token when it
+/// begins. So at most `burst` operations start at once, and over a longer time as many as tokens
+/// come. An operation that is cancelled before it begins takes none.
+///
+/// An operation for which there is no token waits in line, without a slot of its queue. In the line
+/// the ``Operation/queuePriority`` decides, and then the order in which the queues reached the
+/// operations. ``Operation/explain()`` says how long the first one still has to wait.
+///
+/// A server that has had enough says so (`429 Too Many Requests`). Then ``pause(for:)`` closes the
+/// limit for all operations, or ``RetryDecision/retry(after:closing:)`` does, together with the
+/// next attempt.
+///
+/// Time is that of the queue whose operation uses the limit first. In tests with a test scheduler,
+/// make a limit for each scheduler.
+public final class RateLimit: @unchecked Sendable {
+    // Unchecked: the lock of all budgets guards all variables.
+
+    let settings: RateSettings
+    private var sharedBucket: TokenBucket?
+    private let keyed = KeyTable<TokenBucket>()
+    /// The number of keys with a bucket, or more.
+    private var keyCount = 0
+    /// The number of keys at which the buckets are removed that nothing uses.
+    private var crowd = 64
+
+    /// The name of the limit in messages.
+    public var name: String { settings.name }
+
+    private static let greatestBurst = 1_000_000_000
+
+    /// Makes a limit.
+    ///
+    /// - Parameters:
+    ///   - limit: how many tokens come in each period; not negative. 0 is a pause.
+    ///   - period: longer than zero, and at most a century.
+    ///   - burst: how many operations may start at once; at least 1, and at most a billion. As many
+    ///     as come in a period unless given.
+    ///   - name: the name of the limit in messages.
+    public init(_ limit: Int, per period: Duration, burst: Int? = nil, name: String = "requests") {
+        Self.check(limit, name)
+        if period <= .zero {
+            misuse("the limit '\(name)' cannot have a period of \(period): use a longer one")
+        }
+        let burst = burst ?? max(1, limit)
+        Self.check(burst: burst, name)
+        let rate = TokenRate(
+            tokens: limit, period: period.limitedToLongestTime,
+            burst: min(burst, Self.greatestBurst))
+        settings = RateSettings(rate, name: name)
+    }
+
+    private static func check(_ limit: Int, _ name: String) {
+        if limit < 0 { misuse("the limit '\(name)' cannot be \(limit): use 0 or more") }
+    }
+
+    private static func check(burst: Int, _ name: String) {
+        if burst < 1 { misuse("the limit '\(name)' cannot have a burst of \(burst): use 1 or more") }
+    }
+
+    // MARK: Changing
+
+    /// How many tokens come in each period. It can be changed at any time; 0 is a pause.
+    ///
+    /// Tokens that have come already stay.
+    ///
+    /// - Precondition: set to 0 or more.
+    public var limit: Int {
+        get { ConcurrencyBudget.lock.withLock { settings.rate.tokens } }
+        set {
+            Self.check(newValue, name)
+            change { settings.rate.tokens = newValue }
+        }
+    }
+
+    /// How many operations may start at once. It can be changed at any time.
+    ///
+    /// - Precondition: set to 1 or more.
+    public var burst: Int {
+        get { ConcurrencyBudget.lock.withLock { settings.rate.burst } }
+        set {
+            Self.check(burst: newValue, name)
+            change { settings.rate.burst = min(newValue, Self.greatestBurst) }
+        }
+    }
+
+    /// Lets no operation start for a time. A pause that ends later goes on.
+    ///
+    /// Tokens come meanwhile, so a whole burst may start afterwards.
+    public func pause(for duration: Duration) {
+        let duration = duration.limitedToLongestTime
+        change {
+            let end = settings.now + duration
+            settings.closedUntil = max(settings.closedUntil ?? end, end)
+        }
+    }
+
+    /// Lets no operation start until a moment. A pause that ends later goes on.
+    public func pause(until instant: ContinuousClock.Instant) {
+        pause(for: ContinuousClock.now.duration(to: instant))
+    }
+
+    /// Ends a pause.
+    public func resume() { change { settings.closedUntil = nil } }
+
+    private func change(_ body: () -> Void) {
+        let buckets = keyed.values
+        let granted = ConcurrencyBudget.lock.withLock {
+            body()
+            return ([sharedBucket].compactMap { $0 } + buckets).flatMap { $0.limitHasChanged() }
+        }
+        PermitRequest.startGranted(granted)
+    }
+
+    // MARK: Buckets
+
+    /// Returns the bucket for an operation of a queue with this time.
+    func bucket(for key: OperationKey?, time: TimeSource) -> TokenBucket {
+        ConcurrencyBudget.lock.withLock {
+            if let (old, new) = settings.use(time) { sharedBucket?.move(from: old, to: new) }
+        }
+        guard let key else { return bucketWithoutKey }
+        let new = ConcurrencyBudget.lock.withLock { TokenBucket(of: settings) }
+        let (bucket, isNew) = keyed.change(key) { entry -> (TokenBucket, Bool) in
+            if let bucket = entry { return (bucket, false) }
+            entry = new
+            return (new, true)
+        }
+        let (isCrowded, granted) = ConcurrencyBudget.lock.withLock {
+            if isNew { keyCount += 1 }
+            // The limit may have changed before the table knew the bucket.
+            return (keyCount >= crowd, bucket.limitHasChanged())
+        }
+        PermitRequest.startGranted(granted)
+        if isCrowded { removeFullBuckets() }
+        return bucket
+    }
+
+    private var bucketWithoutKey: TokenBucket {
+        ConcurrencyBudget.lock.withLock {
+            let bucket = sharedBucket ?? TokenBucket(of: settings)
+            sharedBucket = bucket
+            return bucket
+        }
+    }
+
+    /// Removes the buckets of keys that nothing uses and that are like new ones.
+    private func removeFullBuckets() {
+        keyed.removeAll { bucket in
+            isKnownUniquelyReferenced(&bucket)
+                && ConcurrencyBudget.lock.withLock { bucket.isFull }
+        }
+        let count = keyed.count
+        ConcurrencyBudget.lock.withLock { (keyCount, crowd) = (count, max(64, 2 * count)) }
+    }
+
+    /// The number of keys with a bucket.
+    var bucketCount: Int { keyed.count }
+
+    /// The number of tokens that the bucket of operations without a key holds now.
+    public var availableTokens: Int {
+        let bucket = bucketWithoutKey
+        return ConcurrencyBudget.lock.withLock { bucket.free }
+    }
+
+    // MARK: Traits
+
+    /// Throws if no bucket could ever hold so many tokens.
+    func check(_ tokens: Int, for operation: Operation) throws(OperationMisuse) {
+        let burst = bucketWithoutKey.greatestPermits
+        guard tokens > burst else { return }
+        throw .cost(
+            tokens, of: "the burst of '\(name)'", permits: burst, by: operation.label)
+    }
+
+    /// How long it takes until there are enough tokens.
+    struct Wait: Sendable {
+        /// Nil if no tokens come.
+        let time: Duration?
+        let tokens: Int
+        let burst: Int
+        let isClosed: Bool
+    }
+}
+
+extension RateLimit: Hashable {
+    /// Two limits are equal if they are the same object.
+    public static func == (a: RateLimit, b: RateLimit) -> Bool { a === b }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
