@@ -19,7 +19,7 @@ import OperationsRuntime
 ///
 /// A server that has had enough says so (`429 Too Many Requests`). Then ``pause(for:)`` closes the
 /// limit for all operations, or ``RetryDecision/retry(after:closing:)`` does, together with the
-/// next attempt.
+/// next attempt of the operation that was refused.
 ///
 /// Time is that of the queue whose operation uses the limit first. In tests with a test scheduler,
 /// make a limit for each scheduler.
@@ -110,14 +110,49 @@ public final class RateLimit: @unchecked Sendable {
         pause(for: ContinuousClock.now.duration(to: instant))
     }
 
-    /// Ends a pause.
-    public func resume() { change { settings.closedUntil = nil } }
+    /// Lets no operation with a key start for a time. A pause that ends later goes on.
+    ///
+    /// See ``OperationTrait/rate(_:by:tokens:)``. Operations with other keys, or with none, are not
+    /// affected.
+    public func pause(for duration: Duration, by key: some Hashable & Sendable) {
+        pause(for: duration, key: OperationKey(key))
+    }
 
-    private func change(_ body: () -> Void) {
+    /// - Parameter key: nil for the operations without a key.
+    private func pause(for duration: Duration, key: OperationKey?) {
+        let bucket = bucket(for: key)
+        let granted = ConcurrencyBudget.lock.withLock {
+            bucket.pause(for: duration.limitedToLongestTime)
+            return bucket.limitHasChanged()
+        }
+        PermitRequest.startGranted(granted)
+    }
+
+    /// Holds back everybody who takes tokens where an operation with these rates does; all, if the
+    /// operation does not use this limit.
+    func pause(for duration: Duration, because rates: [OperationOptions.Rate]) {
+        let own = rates.filter { $0.limit === self }
+        if own.isEmpty { return pause(for: duration) }
+        for rate in own { pause(for: duration, key: rate.key) }
+    }
+
+    /// Ends all pauses, also those of keys.
+    public func resume() {
+        change {
+            settings.closedUntil = nil
+        } each: {
+            $0.pause(for: nil)
+        }
+    }
+
+    private func change(_ body: () -> Void, each: (TokenBucket) -> Void = { _ in }) {
         let buckets = keyed.values
         let granted = ConcurrencyBudget.lock.withLock {
             body()
-            return ([sharedBucket].compactMap { $0 } + buckets).flatMap { $0.limitHasChanged() }
+            return ([sharedBucket].compactMap { $0 } + buckets).flatMap { bucket in
+                each(bucket)
+                return bucket.limitHasChanged()
+            }
         }
         PermitRequest.startGranted(granted)
     }
@@ -126,9 +161,21 @@ public final class RateLimit: @unchecked Sendable {
 
     /// Returns the bucket for an operation of a queue with this time.
     func bucket(for key: OperationKey?, time: TimeSource) -> TokenBucket {
+        if ConcurrencyBudget.lock.withLock({ !settings.isTimeKnown }) { use(time) }
+        return bucket(for: key)
+    }
+
+    private func use(_ time: TimeSource) {
+        let buckets = keyed.values
         ConcurrencyBudget.lock.withLock {
-            if let (old, new) = settings.use(time) { sharedBucket?.move(from: old, to: new) }
+            guard let (old, new) = settings.use(time) else { return }
+            for bucket in buckets + [sharedBucket].compactMap({ $0 }) {
+                bucket.move(from: old, to: new)
+            }
         }
+    }
+
+    private func bucket(for key: OperationKey?) -> TokenBucket {
         guard let key else { return bucketWithoutKey }
         let new = ConcurrencyBudget.lock.withLock { TokenBucket(of: settings) }
         let (bucket, isNew) = keyed.change(key) { entry -> (TokenBucket, Bool) in
@@ -158,7 +205,7 @@ public final class RateLimit: @unchecked Sendable {
     private func removeFullBuckets() {
         keyed.removeAll { bucket in
             isKnownUniquelyReferenced(&bucket)
-                && ConcurrencyBudget.lock.withLock { bucket.isFull }
+                && ConcurrencyBudget.lock.withLock { bucket.isLikeNew }
         }
         let count = keyed.count
         ConcurrencyBudget.lock.withLock { (keyCount, crowd) = (count, max(64, 2 * count)) }

@@ -113,7 +113,7 @@ final class RateSettings: @unchecked Sendable {
     let name: String
     var rate: TokenRate
     private(set) var time = TimeSource.continuous
-    private var isTimeKnown = false
+    private(set) var isTimeKnown = false
     /// The moment at which a pause ends.
     var closedUntil: Duration?
 
@@ -145,6 +145,8 @@ final class RateSettings: @unchecked Sendable {
 final class TokenBucket: ConcurrencyBudget, @unchecked Sendable {
     private let limit: RateSettings
     private var state: TokenBucketState
+    /// The moment at which a pause of this bucket ends.
+    private var closedUntil: Duration?
     /// The timer for the first request in line, and when it is due.
     private var timer: (action: any ScheduledAction, due: Duration)?
 
@@ -160,12 +162,26 @@ final class TokenBucket: ConcurrencyBudget, @unchecked Sendable {
     override var ordersByPriority: Bool { true }
 
     private var tokens: Int { state.tokens(at: limit.now) }
-    private var isOpen: Bool { limit.rate.tokens > 0 && limit.closedTime == nil }
+    private var isOpen: Bool { limit.rate.tokens > 0 && closedTime == nil }
+
+    /// For how long the limit or this bucket is closed; nil if both are open.
+    private var closedTime: Duration? {
+        let own = closedUntil.map { $0 - limit.now }.flatMap { $0 > .zero ? $0 : nil }
+        return [own, limit.closedTime].compactMap { $0 }.max()
+    }
+
+    /// Closes the bucket for a time; a pause that ends later goes on. Nil opens it.
+    func pause(for duration: Duration?) {
+        let end = duration.map { limit.now + $0 }
+        closedUntil = end.map { max(closedUntil ?? $0, $0) }
+    }
 
     override var free: Int { isOpen ? tokens : 0 }
 
     /// Whether the bucket is as if it were new.
-    var isFull: Bool { firstInLine == nil && state.isFull(at: limit.now) }
+    var isLikeNew: Bool {
+        firstInLine == nil && state.isFull(at: limit.now) && closedTime == nil
+    }
 
     override func acquire(_ permits: Int) { state.take(permits, at: limit.now) }
 
@@ -176,7 +192,7 @@ final class TokenBucket: ConcurrencyBudget, @unchecked Sendable {
     override func mostInUse(beside permits: Int) -> Int? { nil }
 
     override func wait(for permits: Int) -> RateLimit.Wait? {
-        let closed = limit.closedTime
+        let closed = closedTime
         return RateLimit.Wait(
             time: limit.rate.tokens == 0
                 ? nil : state.wait(for: permits, at: limit.now).map { max($0, closed ?? .zero) },
@@ -219,5 +235,8 @@ final class TokenBucket: ConcurrencyBudget, @unchecked Sendable {
     }
 
     /// Follows a change of the limit's time source.
-    func move(from old: Duration, to new: Duration) { state.move(from: old, to: new) }
+    func move(from old: Duration, to new: Duration) {
+        state.move(from: old, to: new)
+        closedUntil = closedUntil.map { $0 - old + new }
+    }
 }

@@ -34,7 +34,7 @@ extension OperationOptions {
         let wait = max(
             retry.backoff.wait(beforeRetry: attempt, using: arrival.random),
             least.limitedToLongestTime)
-        limit?.pause(for: wait)
+        limit?.pause(for: wait, because: rates)
         return Hold(
             cause: .retry(attempt: attempt + 1, error: error), end: arrival.time.now() + wait)
     }

@@ -247,6 +247,34 @@ struct RateLimitTests {
                 || Set(starts.events.events.dropFirst()) == ["refused 7000", "other 7100"])
     }
 
+    @Test func answerToAKeyClosesTheBucketOfThatKey() throws {
+        struct TooManyRequests: Error {}
+        let starts = Starts()
+        let limit = RateLimit(10, per: .seconds(1), burst: 1)
+        let queue = starts.scheduler.makeQueue()
+        let note = starts.note("refused")
+        queue.add(
+            .rate(limit, by: "a"),
+            .retry(1, backoff: .none) { _ in .retry(after: .seconds(7), closing: limit) }
+        ) {
+            note()
+            if Operation.current?.attempt == 1 { throw TooManyRequests() }
+        }
+        try starts.scheduler.runUntilIdle()
+        queue.add(.rate(limit, by: "b"), body: starts.note("b"))
+        let waiting = queue.add("same key", .rate(limit, by: "a")) {}
+        try starts.scheduler.runUntilIdle()
+        #expect(
+            waiting.explain().description
+                == "'same key' waits for a token of 'requests' (0 of 1, closed for 7.0 s).")
+        limit.pause(for: .seconds(9), by: "c")
+        limit.resume()
+        queue.add(.rate(limit, by: "c"), body: starts.note("c"))
+        try starts.scheduler.run()
+        #expect(starts.sorted == ["b 0", "c 0", "refused 0", "refused 7000"])
+        #expect(waiting.isFinished)
+    }
+
     @Test func limitCanBeChangedInUse() throws {
         let starts = Starts()
         let limit = RateLimit(1, per: .seconds(10))

@@ -14,7 +14,8 @@ final class WebClient: Sendable {
     /// The requests: those in progress, and those that wait for their turn at their host. A wait
     /// has no time limit, because earlier downloads may be large files.
     private let requests = OperationQueue()
-    private let pace: RequestPace
+    /// The minimum time between the starts of two requests to one host; nil for no minimum.
+    private let pace: RateLimit?
     /// The client for public addresses only.
     private let guarded: HTTPClient
     /// The client for allowed hosts at any address.
@@ -23,7 +24,9 @@ final class WebClient: Sendable {
     init(limits: DownloadLimits, hosts: HostGuard) {
         self.limits = limits
         self.hosts = hosts
-        pace = RequestPace(interval: limits.requestInterval)
+        pace =
+            limits.requestInterval > .zero
+            ? RateLimit(1, per: limits.requestInterval, name: "requests to one host") : nil
         requests.name = "Web requests"
         requests.maxConcurrentOperationCount = .max
         var configuration = HTTPClient.Configuration()
@@ -107,11 +110,7 @@ final class WebClient: Sendable {
     private func request(
         _ url: WebURL, remaining: Duration, _ transfer: DownloadTransfer
     ) async throws(DownloadProblem) -> (Answer, Duration) {
-        let request = requests.add(
-            .name(url.origin), .limited(to: max(limits.connectionsPerHost, 1), by: url.origin),
-            .priority(Operation.current?.queuePriority ?? .normal),
-            .delay(pace.delay(at: url.origin))
-        ) { [self] () async throws -> (Answer, Duration) in
+        let request = TypedOperation { [self] () async throws -> (Answer, Duration) in
             let clock = ContinuousClock()
             let start = clock.now
             let answer = try await DownloadWatch.run(limits: limits, remaining: remaining) {
@@ -119,6 +118,11 @@ final class WebClient: Sendable {
             }
             return (answer, clock.now - start)
         }
+        if let pace { request.apply(.rate(pace, by: url.origin)) }
+        requests.add(
+            request, .name(url.origin),
+            .limited(to: max(limits.connectionsPerHost, 1), by: url.origin),
+            .priority(Operation.current?.queuePriority ?? .normal))
         do {
             return try await request.valueUnlessCancelled
         } catch let problem as DownloadProblem {
