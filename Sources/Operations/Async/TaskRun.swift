@@ -67,7 +67,8 @@ final class TaskRun: Sendable {
         }
         guard let prepared else {
             return register(
-                PoolExecutor.start(wholeWork, name: name, priority: priority, on: executor), of: body)
+                PoolExecutor.start(wholeWork, name: name, priority: priority, on: executor),
+                of: body)
         }
         if runsInPrepared {
             prepared.run(wholeWork)
@@ -77,7 +78,9 @@ final class TaskRun: Sendable {
         // priority, whereas the priority of a child task could not be lower than that of its
         // creator. Besides, each of several attempts can then be cancelled separately.
         prepared.run(isLast: !operation.mayRunAgain) { [self] in
-            register(PoolExecutor.start(wholeWork, name: name, priority: priority, on: executor), of: body)
+            register(
+                PoolExecutor.start(wholeWork, name: name, priority: priority, on: executor),
+                of: body)
         }
     }
 

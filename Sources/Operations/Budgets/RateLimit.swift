@@ -65,7 +65,9 @@ public final class RateLimit: @unchecked Sendable {
     }
 
     private static func check(burst: Int, _ name: String) {
-        if burst < 1 { misuse("the limit '\(name)' cannot have a burst of \(burst): use 1 or more") }
+        if burst < 1 {
+            misuse("the limit '\(name)' cannot have a burst of \(burst): use 1 or more")
+        }
     }
 
     // MARK: Changing
@@ -244,5 +246,6 @@ extension RateLimit: Hashable {
     /// Two limits are equal if they are the same object.
     public static func == (a: RateLimit, b: RateLimit) -> Bool { a === b }
 
+    /// Hashes the identity of the object.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -35,8 +35,10 @@ public final class QueueTaskExecutor: TaskExecutor {
         (self.queue, self.name) = (queue, name)
     }
 
+    /// Adds a piece of a task to the queue; called by Swift.
     public func enqueue(_ job: consuming ExecutorJob) {
-        queue.addOperation(TaskPiece(UnownedJob(job), of: self))
+        // Not `addOperation`, which a subclass may override: nothing may drop the job.
+        queue.enqueue(TaskPiece(UnownedJob(job), of: self))
     }
 }
 

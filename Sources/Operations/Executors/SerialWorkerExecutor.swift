@@ -26,6 +26,10 @@ public final class SerialWorkerExecutor: SerialExecutor {
     /// Makes an executor; it has no thread of its own.
     public init() { QueueRegistry.reports }
 
+    /// The number of pieces that wait for the piece which runs.
+    var waitingCount: Int { jobs.withLock { $0.count } }
+
+    /// Runs a piece of the actor's code after those that came before; called by Swift.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         WorkerTaskExecutor.heedPriority(of: job)

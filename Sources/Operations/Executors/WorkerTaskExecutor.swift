@@ -22,6 +22,7 @@ public final class WorkerTaskExecutor: TaskExecutor {
 
     private init() { QueueRegistry.reports }
 
+    /// Passes a piece of a task to the workers; called by Swift.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         Self.heedPriority(of: job)

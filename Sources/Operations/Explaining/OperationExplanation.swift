@@ -71,7 +71,8 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
         /// them; nil if no tokens come. `isClosed` says that the program has paused the limit. The
         /// number of operations in line before this one is `ahead`.
         case waitingForTokens(
-            Int, of: String, available: Int, burst: Int, next: Duration?, isClosed: Bool, ahead: Int)
+            Int, of: String, available: Int, burst: Int, next: Duration?, isClosed: Bool,
+            ahead: Int)
         /// The limit of operations with this key is reached; the number of operations in line
         /// before this one is `ahead`.
         case waitingForKey(String, limit: Int, ahead: Int)
@@ -169,12 +170,12 @@ extension OperationExplanation.Reason {
         case .waitingForPermits(let permits, let budget, let free, let ahead):
             "\(name) waits for \(permits) of '\(budget)', \(free) \(free == 1 ? "is" : "are") free"
                 + ahead.others
-        case .waitingForTokens(let count, let limit, let free, let burst, let time, let isClosed, let ahead):
+        case .waitingForTokens(
+            let count, let limit, let free, let burst, let time, let isClosed, let ahead):
             "\(name) waits for \(count == 1 ? "a token" : "\(count) tokens") of '\(limit)' "
-                + "(\(free) of \(burst)"
-                + (isClosed
-                    ? time.map { ", closed for \($0.text)" } ?? ", closed"
-                    : time.map { ", next in \($0.text)" } ?? "") + ")" + ahead.others
+                + "(\(free) of \(burst)\(isClosed ? ", closed" : "")"
+                + (time.map { isClosed ? " for \($0.text))" : ", next in \($0.text))" } ?? ")")
+                + ahead.others
         case .waitingForKey(let key, let limit, let ahead):
             "\(name) waits for its turn: \(limit) at a time with the key \(key)" + ahead.others
         case .isReadyOverride: "\(name) waits: its isReady is overridden and returns false"

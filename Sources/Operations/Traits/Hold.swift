@@ -29,7 +29,8 @@ extension OperationOptions {
             return Hold(
                 cause: .period, end: Self.tick(after: now, from: arrival.firstTick, every: period))
         }
-        guard let retry, attempt <= retry.limit, case .retry(let least, let limit) = retry.decide(error)
+        guard let retry, attempt <= retry.limit,
+            case .retry(let least, let limit) = retry.decide(error)
         else { return nil }
         let wait = max(
             retry.backoff.wait(beforeRetry: attempt, using: arrival.random),

@@ -10,7 +10,8 @@ extension OperationQueue {
     ///
     /// - Parameters:
     ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
-    ///     further settings. In a task with a name, outside of operations, that name is the default.
+    ///     further settings. In a task with a name, outside of operations, that name is the
+    ///     default.
     ///   - body: the work, run on a worker thread, once unless a trait repeats it. Its return value
     ///     is the operation's ``TypedOperation/value``; an error that it throws is the operation's
     ///     failure.

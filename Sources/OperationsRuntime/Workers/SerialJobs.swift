@@ -13,6 +13,9 @@ package struct SerialJobs<Job> {
 
     package init() {}
 
+    /// The number of jobs that wait.
+    package var count: Int { waiting.reduce(0) { $0 + $1.count } }
+
     /// Adds a job. Returns the urgency with which the caller has to offer the executor to the pool;
     /// nil if it need not.
     package mutating func add(_ job: Job, _ urgency: Urgency) -> Urgency? {

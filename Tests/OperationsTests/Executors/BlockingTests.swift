@@ -36,7 +36,8 @@ struct BlockingTests {
         }
     }
 
-    /// More than there may be threads: the rest waits for a thread, which is reported, and gets one.
+    /// More than there may be threads: the rest waits for a thread, which is reported, and gets
+    /// one.
     @Test func tenThousandBlockedTasks() async {
         await #expect(processExitsWith: .success) {
             let (findings, release) = (Tally(), Latch())

@@ -87,26 +87,19 @@ struct SerialWorkerExecutorTests {
         await #expect(processExitsWith: .success) {
             // In a process of its own, because a quality of service is used in it.
             QualityOfServiceUse.begins(rank: 1)
-            let camera = Camera()
+            let executor = SerialWorkerExecutor()
+            let camera = Camera(on: executor)
             let (began, goOn) = (Signal(), Signal())
             let first = Task.detached { await camera.gate(began, goOn) }
             await onThread { _ = began.wait() }
-            let enqueued = Tally()
             var tasks: [Task<Void, Never>] = []
             for (number, priority) in [
                 (1, TaskPriority.background), (2, .medium), (3, .utility), (4, .medium),
             ] {
-                tasks.append(
-                    Task.detached(priority: priority) {
-                        enqueued.increment()
-                        await camera.take(number)
-                    })
-                let isEnqueued = await comesTrue { enqueued.value == tasks.count }
-                precondition(isEnqueued)
+                tasks.append(Task.detached(priority: priority) { await camera.take(number) })
+                let isWaiting = await comesTrue { executor.waitingCount == tasks.count }
+                precondition(isWaiting)
             }
-            // The last task may not have reached the actor's executor yet; that does not matter
-            // for the others.
-            try? await Task.sleep(for: .milliseconds(50))
             goOn.send()
             await first.value
             for task in tasks { await task.value }

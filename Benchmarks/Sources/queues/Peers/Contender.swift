@@ -18,6 +18,8 @@ protocol Contender: Sendable {
     func runBlocks(_ graph: Graph) -> Duration?
     /// Runs a graph that has run before, so many times.
     func runAgain(_ graph: Graph, times: Int) -> Duration?
+    /// Makes a task change its executor so many times, there and back.
+    func hops(_ hop: Hop, _ count: Int) -> Duration?
     /// Runs a chain by the peer's own means of starting one piece of work after another.
     func notifiedChain(_ count: Int) -> Duration?
     /// Runs a graph in a queue with observers.
@@ -71,6 +73,7 @@ extension Contender {
     func run(_ graph: Graph) -> Duration? { nil }
     func runBlocks(_ graph: Graph) -> Duration? { nil }
     func runAgain(_ graph: Graph, times: Int) -> Duration? { nil }
+    func hops(_ hop: Hop, _ count: Int) -> Duration? { nil }
     func notifiedChain(_ count: Int) -> Duration? { run(Graph.chain(count)) }
     func run(_ graph: Graph, seenBy onlookers: Onlookers) -> Duration? { nil }
     func prioritized(_ priorities: [Int]) -> Duration? { nil }

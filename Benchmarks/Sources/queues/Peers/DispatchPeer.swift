@@ -97,6 +97,25 @@ struct DispatchPeer: Contender {
         }
     }
 
+    func hops(_ hop: Hop, _ count: Int) -> Duration? {
+        guard hop == .blocking else { return nil }
+        let marks = Marks(count: count)
+        let duration = time {
+            waitForTask {
+                for index in 0..<count {
+                    await withCheckedContinuation { continuation in
+                        DispatchQueue.global().async {
+                            marks.mark(index)
+                            continuation.resume()
+                        }
+                    }
+                }
+            }
+        }
+        marks.release(expecting: 1, of: .dispatch)
+        return duration
+    }
+
     func queues(_ count: Int, blocksEach: Int) -> Duration? {
         let marks = Marks(count: max(1, count * blocksEach))
         let group = DispatchGroup()

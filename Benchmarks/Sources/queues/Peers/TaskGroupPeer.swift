@@ -5,20 +5,10 @@ import Foundation
 ///
 /// Groups have no dependencies. In a graph, each task awaits the tasks that it depends on.
 struct TaskGroupPeer: Contender {
-    /// Runs a function in a task and blocks until it returns.
-    private func wait(_ body: @escaping @Sendable () async -> Void) {
-        let done = DispatchSemaphore(value: 0)
-        Task.detached {
-            await body()
-            done.signal()
-        }
-        done.wait()
-    }
-
     func independent(_ count: Int) -> Duration? {
         let marks = Marks(count: count)
         let duration = time {
-            wait {
+            waitForTask {
                 await withDiscardingTaskGroup { group in
                     for index in 0..<count { group.addTask { marks.mark(index) } }
                 }
@@ -69,7 +59,7 @@ struct TaskGroupPeer: Contender {
     func run(_ graph: Graph) -> Duration? {
         let marks = Marks(count: graph.count)
         let duration = time {
-            wait {
+            waitForTask {
                 var tasks: [Task<Void, Never>] = []
                 tasks.reserveCapacity(graph.count)
                 for node in 0..<graph.count {
@@ -92,7 +82,7 @@ struct TaskGroupPeer: Contender {
     func cancelled(_ count: Int) -> Duration? {
         let marks = Marks(count: count)
         let duration = time {
-            wait {
+            waitForTask {
                 await withDiscardingTaskGroup { group in
                     for index in 0..<count {
                         group.addTask { if !Task.isCancelled { marks.mark(index) } }
@@ -111,7 +101,7 @@ struct TaskGroupPeer: Contender {
 
     func blocking(_ count: Int, milliseconds: Int) -> Duration? {
         time {
-            wait {
+            waitForTask {
                 await withDiscardingTaskGroup { group in
                     for _ in 0..<count {
                         group.addTask { Threads.pause(milliseconds: milliseconds) }
@@ -126,7 +116,7 @@ struct TaskGroupPeer: Contender {
     /// Tasks support only async functions, so this is the usual chain of results with tasks.
     func asyncChain(_ count: Int) -> Duration? {
         time {
-            wait {
+            waitForTask {
                 var latest = Task { 0 }
                 for _ in 0..<count {
                     latest = Task { [latest] in await latest.value + 1 }
@@ -140,7 +130,7 @@ struct TaskGroupPeer: Contender {
     func asynchronous(_ count: Int) -> Duration? {
         let marks = Marks(count: count)
         let duration = time {
-            wait {
+            waitForTask {
                 await withDiscardingTaskGroup { group in
                     for index in 0..<count {
                         group.addTask {
@@ -158,7 +148,7 @@ struct TaskGroupPeer: Contender {
     func resumed(_ count: Int) -> Duration? {
         let (marks, resumer) = (Marks(count: count), Resumer(count: count))
         let duration = time {
-            wait {
+            waitForTask {
                 await withDiscardingTaskGroup { group in
                     for index in 0..<count {
                         group.addTask {
@@ -171,5 +161,35 @@ struct TaskGroupPeer: Contender {
         }
         marks.release(expecting: 1, of: .taskgroup)
         return duration
+    }
+
+    func hops(_ hop: Hop, _ count: Int) -> Duration? {
+        guard hop != .blocking else { return nil }
+        let marks = Marks(count: count)
+        let (first, second) = (Counter(marks), Counter(marks))
+        let duration = time {
+            waitForTask {
+                switch hop {
+                case .queue: await first.call(second, count)
+                case .actor: for index in 0..<count { await first.mark(index) }
+                case .blocking: break
+                }
+            }
+        }
+        marks.release(expecting: 1, of: .taskgroup)
+        return duration
+    }
+
+    private actor Counter {
+        private let marks: Marks
+
+        init(_ marks: Marks) { self.marks = marks }
+
+        func mark(_ index: Int) { marks.mark(index) }
+
+        /// Calls another actor, so many times.
+        func call(_ other: Counter, _ count: Int) async {
+            for index in 0..<count { await other.mark(index) }
+        }
     }
 }

@@ -61,7 +61,7 @@ struct Workload: Sendable {
     static let all =
         [independent, closures, mixed, inOrder, memory] + chains + fans + layers + wavefronts
         + [priorities, cancellation, latency] + blocking + asynchronous + producers + [changes]
-        + resultChains + insight + linking + growth + [manyQueues] + graphsOfBlocks
+        + resultChains + insight + linking + growth + [manyQueues] + graphsOfBlocks + executors
 }
 
 extension Workload.Limit {
