@@ -29,10 +29,7 @@ public final class RateLimit: @unchecked Sendable {
     let settings: RateSettings
     private var sharedBucket: TokenBucket?
     private let keyed = KeyTable<TokenBucket>()
-    /// The number of keys with a bucket, or more.
-    private var keyCount = 0
-    /// The number of keys at which the buckets are removed that nothing uses.
-    private var crowd = 64
+    private var crowd = Crowd()
 
     /// The name of the limit in messages.
     public var name: String { settings.name }
@@ -186,9 +183,8 @@ public final class RateLimit: @unchecked Sendable {
             return (new, true)
         }
         let (isCrowded, granted) = ConcurrencyBudget.lock.withLock {
-            if isNew { keyCount += 1 }
             // The limit may have changed before the table knew the bucket.
-            return (keyCount >= crowd, bucket.limitHasChanged())
+            (isNew && crowd.keyWasAdded(), bucket.limitHasChanged())
         }
         PermitRequest.startGranted(granted)
         if isCrowded { removeFullBuckets() }
@@ -210,7 +206,7 @@ public final class RateLimit: @unchecked Sendable {
                 && ConcurrencyBudget.lock.withLock { bucket.isLikeNew }
         }
         let count = keyed.count
-        ConcurrencyBudget.lock.withLock { (keyCount, crowd) = (count, max(64, 2 * count)) }
+        ConcurrencyBudget.lock.withLock { crowd.wasSearched(leaving: count) }
     }
 
     /// The number of keys with a bucket.

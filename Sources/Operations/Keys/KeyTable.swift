@@ -81,3 +81,23 @@ final class KeyTable<Value: Sendable>: Sendable {
     /// The number of keys that have a value.
     var count: Int { table.withLock { $0.buckets.values.reduce(0) { $0 + $1.entries.count } } }
 }
+
+/// Decides when a table whose values are of no use after some time is searched for such values:
+/// when it has twice as many as after the last search. So a key costs O(1), and the table is never
+/// much larger than what is of use.
+struct Crowd {
+    private var count = 0
+    private var limit = 64
+
+    /// Records a new key. Returns whether to search now.
+    mutating func keyWasAdded() -> Bool {
+        count += 1
+        return count >= limit
+    }
+
+    /// Records how many keys a search has left.
+    mutating func wasSearched(leaving count: Int) {
+        self.count = count
+        limit = max(64, 2 * count)
+    }
+}

@@ -23,7 +23,28 @@ extension Operation {
         }
     }
 
+    /// Enters the keys that determine when the operation starts. Returns the delay; nil if there
+    /// are none.
+    final func enterTimes(_ keys: QueueKeys, _ plan: OperationOptions, now: Duration) -> Duration? {
+        let delays = [
+            plan.debounce.map { keys.debounce(self, $0, now: now) },
+            plan.throttle.map { keys.throttle(self, $0, now: now) },
+        ]
+        return delays.compactMap { $0 }.max()
+    }
+
     final func leave(_ keys: QueueKeys, _ plan: OperationOptions) {
+        if let key = plan.debounce?.key {
+            let forgotten = keys.debounced.change(key) { entry -> Operation? in
+                guard let operation = entry?.operation.operation, operation === self else {
+                    return nil
+                }
+                entry = nil
+                return operation
+            }
+            withExtendedLifetime(forgotten) {}
+        }
+        if let key = plan.throttle?.key { keys.leaveTurn(key, self) }
         if let key = plan.joinedKey { keys.forget(key, in: keys.joined, of: self) }
         if let key = plan.latestKey { keys.forget(key, in: keys.latest, of: self) }
         for limit in plan.limits { keys.leave(limit.key, in: keys.table(of: limit)) }

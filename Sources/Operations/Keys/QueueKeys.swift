@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 /// The operations and limits that a queue finds by keys. An entry is removed when its operations
 /// have left the queue.
 final class QueueKeys: Sendable {
@@ -5,6 +7,13 @@ final class QueueKeys: Sendable {
     let joined = KeyTable<Operation>()
     /// The operation that the next operation with this key replaces.
     let latest = KeyTable<Operation>()
+    /// The operation that waits for a pause of its key, and since when operations of the key have
+    /// been put off.
+    let debounced = KeyTable<(operation: TimedOperation, since: Duration)>()
+    /// The operation of a key that started last, or that waits for its turn, and when the turn
+    /// after it comes.
+    let throttled = KeyTable<(operation: TimedOperation, next: Duration)>()
+    private let throttledCrowd = Locked(Crowd())
     let exclusive = KeyTable<KeyLimit>()
     let limited = KeyTable<KeyLimit>()
 
@@ -13,6 +22,79 @@ final class QueueKeys: Sendable {
     struct KeyLimit: Sendable {
         let budget: ConcurrencyBudget
         var users: Int
+    }
+
+    /// An operation that starts at a time which its key determines. Times are on the time axis of
+    /// the queue.
+    struct TimedOperation: Sendable {
+        /// Nil once the operation has left the queue.
+        var operation: Operation?
+        /// When the operation is due.
+        let due: Duration
+
+        /// Whether the operation waits for its time.
+        func isWaiting(at now: Duration) -> Bool {
+            now < due && operation?.canBeJoined == true
+        }
+    }
+
+    /// Makes the operation the one that waits for a pause of its key. Returns the delay.
+    func debounce(
+        _ operation: Operation, _ plan: OperationOptions.Debounce, now: Duration
+    ) -> Duration {
+        let (old, previous, delay) = debounced.change(plan.key) {
+            entry -> (Operation?, Operation?, Duration) in
+            let old = entry?.operation.operation
+            let waiting = entry.flatMap { $0.operation.isWaiting(at: now) ? $0 : nil }
+            let start = waiting?.since ?? now
+            let delay = min(plan.pause, plan.longest.map { start + $0 - now } ?? plan.pause)
+            entry = (TimedOperation(operation: operation, due: now + delay), start)
+            return (old, waiting?.operation.operation, delay)
+        }
+        withExtendedLifetime(old) {}
+        if let previous, previous !== operation {
+            previous.cancel(because: .replaced(by: operation.label))
+        }
+        return delay
+    }
+
+    /// Gives the operation its turn among those of its key. Returns the delay.
+    func throttle(
+        _ operation: Operation, _ plan: OperationOptions.Throttle, now: Duration
+    ) -> Duration {
+        let (old, previous, due, isNew) = throttled.change(plan.key) {
+            entry -> (Operation?, Operation?, Duration, Bool) in
+            let (old, isNew) = (entry?.operation.operation, entry == nil)
+            var due = now
+            // If nothing takes the turn that is to come, this operation does.
+            if let last = entry {
+                due = now < last.operation.due ? last.operation.due : max(now, last.next)
+            }
+            let waiting = entry.flatMap {
+                $0.operation.isWaiting(at: now) ? $0.operation.operation : nil
+            }
+            entry = (TimedOperation(operation: operation, due: due), due + plan.interval)
+            return (old, waiting, due, isNew)
+        }
+        withExtendedLifetime(old) {}
+        if let previous, previous !== operation {
+            previous.cancel(because: .replaced(by: operation.label))
+        }
+        if isNew, throttledCrowd.withLock({ $0.keyWasAdded() }) {
+            throttled.removeAll { $0.operation.operation == nil && $0.next <= now }
+            let count = throttled.count
+            throttledCrowd.withLock { $0.wasSearched(leaving: count) }
+        }
+        return due - now
+    }
+
+    /// Forgets an operation that has left the queue, and not when its key has its next turn.
+    func leaveTurn(_ key: OperationKey, _ operation: Operation) {
+        let left = throttled.change(key) { entry -> Operation? in
+            guard entry?.operation.operation === operation else { return nil }
+            return entry?.operation.operation.take()
+        }
+        withExtendedLifetime(left) {}
     }
 
     /// Returns the budget that stands for a key, for one more operation.

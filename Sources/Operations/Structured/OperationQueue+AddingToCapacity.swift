@@ -37,6 +37,60 @@ extension OperationQueue {
         try await take(TypedOperation(body: body), capacity: capacity, traits)
     }
 
+    /// Adds a function as an operation, if fewer than `capacity` operations are in the queue.
+    ///
+    /// ```swift
+    /// guard queue.tryAdd(capacity: 100, body: { try handle(request) }) != nil else {
+    ///     return .serviceUnavailable
+    /// }
+    /// ```
+    ///
+    /// However many threads call this method, they never put more than `capacity` operations into
+    /// the queue together, as they would if they compared ``operationCount`` before they add.
+    /// Producers that wait for capacity, in `add(_:capacity:body:)`, come first. Barriers are not
+    /// counted.
+    ///
+    /// - Parameters:
+    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
+    ///     further settings.
+    ///   - capacity: how many operations, waiting or running, the queue may hold with this one; 1
+    ///     or more.
+    ///   - body: the work.
+    /// - Returns: the operation; nil if the queue is full, and then nothing is added.
+    @discardableResult
+    public final func tryAdd<Output: Sendable>(
+        _ traits: OperationTrait..., capacity: Int,
+        body: @escaping @Sendable () throws -> Output
+    ) -> TypedOperation<Output>? {
+        takeUnlessFull(made(body), capacity: capacity, traits)
+    }
+
+    /// Adds an async function as an operation, if fewer than `capacity` operations are in the
+    /// queue.
+    ///
+    /// As the method for functions that are not async.
+    @discardableResult
+    public final func tryAdd<Output: Sendable>(
+        _ traits: OperationTrait..., capacity: Int,
+        body: @escaping @Sendable () async throws -> Output
+    ) -> TypedOperation<Output>? {
+        takeUnlessFull(TypedOperation(body: body), capacity: capacity, traits)
+    }
+
+    private func takeUnlessFull<Output>(
+        _ operation: TypedOperation<Output>, capacity: Int, _ traits: [OperationTrait]
+    ) -> TypedOperation<Output>? {
+        if !traits.isEmpty { operation.apply(traits) }
+        guard let reservation = reserveCapacity(below: capacity) else {
+            // An operation that others join adds nothing.
+            return joined(by: operation, isAdded: false)
+        }
+        if let other = joined(by: operation) { return other }
+        applyQueueQuality(to: operation)
+        reservation.add(operation)
+        return operation
+    }
+
     fileprivate func take<Output>(
         _ operation: TypedOperation<Output>, capacity: Int, _ traits: [OperationTrait]
     ) async throws -> TypedOperation<Output> {

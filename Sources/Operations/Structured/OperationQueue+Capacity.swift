@@ -21,16 +21,8 @@ extension OperationQueue {
     /// Reservations count as operations. However many callers wait, those that add their operations
     /// with ``CapacityReservation/add(_:)`` never bring the queue above `limit` operations.
     package final func acquireCapacity(below limit: Int) async throws -> CapacityReservation {
-        guard limit > 0 else {
-            misuse(
-                "\(label) never has capacity below \(limit) operations: nothing would ever be added; "
-                    + "use 1 or more")
-        }
         try Task.checkCancellation()
-        if !snapshot({ $0.capacityQueue.isUsed }) { eventOffering { $0.beginLeavingOneByOne() } }
-        if event({ $0.reserveCapacityAtOnce(below: limit) }) {
-            return CapacityReservation(queue: self)
-        }
+        if let reservation = reserveCapacity(below: limit) { return reservation }
         let wait = BlockedWait.task(forCapacityIn: self, below: limit)
         let companion = waitBegins()
         defer {
@@ -48,6 +40,18 @@ extension OperationQueue {
             cancelCapacityWait(ticket)
         }
         guard isAdmitted else { throw CancellationError() }
+        return CapacityReservation(queue: self)
+    }
+
+    /// Reserves capacity for one operation, if there is any and nobody waits for it.
+    final func reserveCapacity(below limit: Int) -> CapacityReservation? {
+        guard limit > 0 else {
+            misuse(
+                "\(label) never has capacity below \(limit) operations: nothing would ever be added; "
+                    + "use 1 or more")
+        }
+        if !snapshot({ $0.capacityQueue.isUsed }) { eventOffering { $0.beginLeavingOneByOne() } }
+        guard event({ $0.reserveCapacityAtOnce(below: limit) }) else { return nil }
         return CapacityReservation(queue: self)
     }
 

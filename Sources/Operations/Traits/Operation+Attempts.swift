@@ -17,21 +17,23 @@ extension Operation {
             let bucket = rate.limit.bucket(for: rate.key, time: time)
             costs.append(PermitRequest.Cost(budget: bucket, permits: rate.tokens))
         }
+        var delay = plan.delay ?? .zero
         if let keys {
             enter(keys, plan)
             costs += keys.costs(of: plan)
+            delay = max(delay, enterTimes(keys, plan, now: now) ?? .zero)
         }
         let deadline = plan.deadline.map { now + $0() }
         let isChange = controller.arrive(
             .init(
                 time: time, random: queue.random, keys: keys,
                 permitRequest: costs.isEmpty ? nil : PermitRequest(costs, for: self),
-                deadline: deadline, firstTick: now + (plan.delay ?? .zero)))
+                deadline: deadline, firstTick: now + delay))
         guard isChange else {
             if let keys { leave(keys, plan) }
             return
         }
-        if let delay = plan.delay, delay > .zero, let change = exchange({ $0.putOnHold() }) {
+        if delay > .zero, let change = exchange({ $0.putOnHold() }) {
             let hold = Hold(cause: .delay, end: now + delay)
             setTimer(of: controller, controller.event { $0.holdBegan(hold) }, after: delay)
             perform(change)
@@ -222,5 +224,8 @@ extension _OperationMembers {
 }
 
 extension OperationOptions {
-    var hasKeys: Bool { joinedKey != nil || latestKey != nil || !limits.isEmpty }
+    var hasKeys: Bool {
+        joinedKey != nil || latestKey != nil || debounce != nil || throttle != nil
+            || !limits.isEmpty
+    }
 }

@@ -1,3 +1,5 @@
+import OperationsRuntime
+
 extension OperationTrait {
     /// Joins an operation with the same key that is under way in the queue, instead of adding a
     /// second one.
@@ -20,6 +22,54 @@ extension OperationTrait {
     public static func coalesced(by key: some Hashable & Sendable) -> OperationTrait {
         let key = OperationKey(key)
         return OperationTrait { $0.latestKey = key }
+    }
+
+    /// Starts the operation when no other one with its key has been added for a while.
+    ///
+    /// ```swift
+    /// queue.add(.debounced(by: "save", .milliseconds(300), atMost: .seconds(2))) { try save() }
+    /// ```
+    ///
+    /// Each addition cancels the operation with the same key that still waits for its pause
+    /// (``CancellationReason/replaced(by:)``), and waits itself. Meanwhile an operation takes no
+    /// slot. An operation whose pause is over runs, whatever is added after that: to cancel that
+    /// one, too, add the trait ``coalesced(by:)``.
+    ///
+    /// - Parameters:
+    ///   - key: a value that the operations have in common.
+    ///   - pause: how long nothing is added before the operation starts. Zero or less is no pause.
+    ///   - longest: how long the start can be put off in all by further additions; without end if
+    ///     nil.
+    public static func debounced(
+        by key: some Hashable & Sendable, _ pause: Duration, atMost longest: Duration? = nil
+    ) -> OperationTrait {
+        let debounce = OperationOptions.Debounce(
+            key: OperationKey(key), pause: pause.limitedToLongestTime,
+            longest: longest?.limitedToLongestTime)
+        return OperationTrait { $0.debounce = debounce }
+    }
+
+    /// Starts the first operation of a key at once, and then at most one in each interval: the one
+    /// that was added last.
+    ///
+    /// ```swift
+    /// queue.add(.throttled(by: "progress", .seconds(1))) { show(progress) }
+    /// ```
+    ///
+    /// An operation that is added within the interval after a start waits for the end of the
+    /// interval, without a slot, and takes the place of another one that waits for it
+    /// (``CancellationReason/replaced(by:)``). So the last one is not lost. The interval counts
+    /// from when an operation was due to start, whenever a worker came to it.
+    ///
+    /// - Parameters:
+    ///   - key: a value that the operations have in common.
+    ///   - interval: the time between two starts. Zero or less has no effect.
+    public static func throttled(
+        by key: some Hashable & Sendable, _ interval: Duration
+    ) -> OperationTrait {
+        let throttle = OperationOptions.Throttle(
+            key: OperationKey(key), interval: max(.zero, interval.limitedToLongestTime))
+        return OperationTrait { $0.throttle = throttle }
     }
 
     /// Runs the operations with the same key in a queue one at a time, in the order in which the

@@ -68,6 +68,17 @@ struct OperationOptions: Sendable {
         let isExclusive: Bool
     }
 
+    struct Debounce: Sendable {
+        let key: OperationKey
+        let pause: Duration
+        let longest: Duration?
+    }
+
+    struct Throttle: Sendable {
+        let key: OperationKey
+        let interval: Duration
+    }
+
     struct Rate: Sendable {
         let limit: RateLimit
         /// Nil for the bucket that operations without a key share.
@@ -94,6 +105,8 @@ struct OperationOptions: Sendable {
 
     var joinedKey: OperationKey?
     var latestKey: OperationKey?
+    var debounce: Debounce?
+    var throttle: Throttle?
     var limits: [Limit] = []
     var costs: [PermitRequest.Cost] = []
     var rates: [Rate] = []
@@ -105,7 +118,8 @@ struct OperationOptions: Sendable {
     /// them out.
     var needsController: Bool {
         delay != nil || timeout != nil || deadline != nil || mayRunAgain || joinedKey != nil
-            || latestKey != nil || !limits.isEmpty || !costs.isEmpty || !rates.isEmpty
+            || latestKey != nil || debounce != nil || throttle != nil
+            || !limits.isEmpty || !costs.isEmpty || !rates.isEmpty
     }
 }
 

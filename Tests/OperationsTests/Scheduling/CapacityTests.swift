@@ -265,4 +265,56 @@ struct CapacityTests {
         #expect(admitted.value + gaveUp.value == count)
         #expect(isQuiet(queue))
     }
+
+    @Test func fullQueueRefusesAnOperation() async throws {
+        let queue = suspendedQueue()
+        let first = queue.tryAdd("first", capacity: 2) { 1 }
+        let second = queue.tryAdd(capacity: 2) { () async in 2 }
+        #expect(first != nil && second != nil && first?.name == "first")
+        #expect(queue.tryAdd(capacity: 2) { 3 } == nil)
+        #expect(queue.operationCount == 2 && isQuiet(queue))
+        // A larger capacity lets one more in.
+        #expect(queue.tryAdd(capacity: 3) { 3 } != nil)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(try first?.result == 1 && second?.result == 2)
+        #expect(queue.tryAdd(capacity: 1) {} != nil)
+        await queue.drain()
+    }
+
+    @Test func fullQueueLetsOperationsJoinAnother() async throws {
+        let queue = suspendedQueue()
+        let first = queue.tryAdd(.deduplicated(by: 1), capacity: 1) { 1 }
+        #expect(queue.tryAdd(.deduplicated(by: 1), capacity: 1) { 2 } === first)
+        #expect(queue.tryAdd(.deduplicated(by: 2), capacity: 1) { 2 } == nil)
+        queue.cancelAllOperations()
+    }
+
+    @Test func waitingProducersComeFirst() async throws {
+        let queue = suspendedQueue()
+        queue.addOperation {}
+        let recorder = TestRecorder<String>()
+        let waiting = waiter("waiter", queue, below: 1, recorder)
+        await waiterCount(of: queue, reaches: 1)
+        #expect(queue.tryAdd(capacity: 5) {} == nil)
+        queue.isSuspended = false
+        try await waiting.value
+        await queue.drain()
+    }
+
+    @Test func threadsTogetherDoNotExceedTheCapacity() async {
+        let queue = suspendedQueue()
+        let added = Tally()
+        await withTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<100 where queue.tryAdd(capacity: 50, body: {}) != nil {
+                        added.increment()
+                    }
+                }
+            }
+        }
+        #expect(added.value == 50 && queue.operationCount == 50)
+        queue.cancelAllOperations()
+    }
 }

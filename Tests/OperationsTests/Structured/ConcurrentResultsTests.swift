@@ -1,0 +1,170 @@
+import OperationsRuntime
+import OperationsTestKit
+import OperationsTestSupport
+import Synchronization
+import Testing
+
+@testable import Operations
+
+private enum Request {
+    @TaskLocal static var id = 0
+}
+
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct ConcurrentResultsTests {
+    @Test func everyElementComesOnceWithItsResult() async throws {
+        var seen: [Int: String] = [:]
+        for try await (number, text) in (0..<1_000).concurrentResults(width: 8, { "\($0)" }) {
+            #expect(seen.updateValue(text, forKey: number) == nil)
+        }
+        #expect(seen.count == 1_000 && seen.allSatisfy { "\($0)" == $1 })
+        for try await _ in [Int]().concurrentResults({ $0 }) { Issue.record("no element") }
+    }
+
+    /// The first element ends only after the others have been returned.
+    @Test func resultsComeAsTheyFinish() async throws {
+        let gate = AsyncGate()
+        var order: [Int] = []
+        let results = (0..<5).concurrentResults(width: 2) { number in
+            if number == 0 { try await gate.wait() }
+            return number
+        }
+        for try await (number, _) in results {
+            order.append(number)
+            if order.count == 4 { gate.open() }
+        }
+        #expect(order == [1, 2, 3, 4, 0])
+    }
+
+    @Test func atMostWidthElementsAreUnderWayOrNotTaken() async throws {
+        let (inside, taken) = (Occupancy(), Tally())
+        let elements = sequence(state: 0) { (next: inout Int) -> Int? in
+            taken.increment()
+            next += 1
+            return next <= 100 ? next : nil
+        }
+        var count = 0
+        let results = elements.concurrentResults(width: 3) { number in
+            inside.enter()
+            await Task.yield()
+            inside.leave()
+            return number
+        }
+        for try await _ in results {
+            count += 1
+            #expect(taken.value <= count + 3)
+        }
+        #expect(count == 100 && inside.highest <= 3)
+    }
+
+    @Test func firstErrorCancelsTheRestAndIsThrownAfterItsEnd() async {
+        let ended = Tally()
+        let started = AsyncGate()
+        await #expect(throws: NoConnection.self) {
+            let results = (0..<3).concurrentResults(width: 3) { number in
+                defer { ended.increment() }
+                if number == 2 {
+                    try await started.wait()
+                    throw NoConnection()
+                }
+                if number == 1 { started.open() }
+                try await untilCancelled()
+            }
+            for try await _ in results {}
+        }
+        #expect(ended.value == 3)
+    }
+
+    @Test func nothingComesAfterAnError() async throws {
+        var iterator = (0..<3).concurrentResults(width: 1) { number in
+            if number == 1 { throw NoConnection() }
+            return number
+        }.makeAsyncIterator()
+        #expect(try await iterator.next()?.0 == 0)
+        await #expect(throws: NoConnection.self) { _ = try await iterator.next() }
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test func cancellationOfTheTaskCancelsTheWork() async {
+        let (began, ended) = (Signal(), Tally())
+        let task = Task {
+            let results = (0..<2).concurrentResults(width: 2) { _ in
+                began.send()
+                defer { ended.increment() }
+                try await untilCancelled()
+            }
+            for try await _ in results {}
+        }
+        for _ in 0..<2 { #expect(await began.arrives()) }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(ended.value == 2)
+    }
+
+    @Test func leavingTheLoopCancelsTheRest() async throws {
+        let (began, ended) = (AsyncGate(), Signal())
+        let results = (0..<2).concurrentResults(width: 2) { number in
+            if number == 0 { return try await began.wait() }
+            began.open()
+            defer { ended.send() }
+            try? await untilCancelled()
+        }
+        for try await (number, _) in results {
+            #expect(number == 0)
+            break
+        }
+        #expect(await ended.arrives())
+    }
+
+    @Test func closureFormAwaitsTheRest() async throws {
+        // What is cancelled before it begins never begins.
+        let (begun, ended) = (Tally(), Tally())
+        let first = try await (0..<8).concurrentResults(width: 8) { number in
+            begun.increment()
+            defer { ended.increment() }
+            if number == 5 { return number }
+            try await untilCancelled()
+            return number
+        } consume: { results in
+            for try await (number, _) in results { return number }
+            return -1
+        }
+        #expect(first == 5 && ended.value == begun.value)
+        await #expect(throws: NoConnection.self) {
+            let numbers = 0..<2
+            try await numbers.concurrentResults(width: 1, { $0 }) { results in
+                for try await _ in results {
+                    throw NoConnection()
+                }
+            }
+        }
+    }
+
+    @Test func bodiesHaveTheTaskLocalValues() async throws {
+        try await Request.$id.withValue(7) {
+            for try await (_, id) in (0..<10).concurrentResults(width: 3, { _ in Request.id }) {
+                #expect(id == 7)
+            }
+        }
+    }
+
+    @MainActor @Test func loopStaysOnItsActor() async throws {
+        var count = 0
+        let squares = (0..<50).concurrentResults(width: 4) { $0 * $0 }
+        for try await (number, square) in squares {
+            MainActor.assertIsolated()
+            #expect(square == number * number)
+            count += 1
+        }
+        #expect(count == 50)
+    }
+
+    @Test func widthOfZeroIsRefused() async {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            _ = [1].concurrentResults(width: 0) { $0 }
+        }
+        expect(result, says: "concurrentResults cannot work on 0 elements at a time")
+    }
+}
