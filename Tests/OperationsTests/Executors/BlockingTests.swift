@@ -43,7 +43,7 @@ struct BlockingTests {
             let (findings, release) = (Tally(), Latch())
             OperationsDiagnostics.handler = { finding in
                 guard case .allThreadsBlocked(let threads, let waiting) = finding else { return }
-                precondition(threads == 512 && waiting > 9_000)
+                precondition(threads > 0 && waiting > 9_000)
                 findings.increment()
                 release.open()
             }
