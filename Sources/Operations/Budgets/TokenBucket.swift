@@ -56,13 +56,19 @@ struct TokenBucketState: Sendable {
 
     func isFull(at now: Duration) -> Bool { tokens(at: now) == rate.burst }
 
-    /// How long it takes until there are so many tokens, no more than the bucket holds; nil if no
-    /// tokens come.
-    func wait(for count: Int, at now: Duration) -> Duration? {
+    /// The moment from which on there are so many tokens, no more than the bucket holds; nil if
+    /// that moment never comes.
+    func moment(of count: Int) -> Duration? {
         switch level {
-        case .fixed(let tokens, _): return tokens >= count ? .zero : nil
-        case .emptyAt(let start): return max(.zero, start + rate.interval * count - now)
+        case .fixed(let tokens, _): tokens >= count ? .zero : nil
+        case .emptyAt(let start): start + rate.interval * count
         }
+    }
+
+    /// How long it takes until there are so many tokens; nil if no tokens come.
+    func wait(for count: Int, at now: Duration) -> Duration? {
+        if case .fixed(let tokens, _) = level { return tokens >= count ? .zero : nil }
+        return moment(of: count).map { max(.zero, $0 - now) }
     }
 
     /// Takes tokens, of which there are so many.
@@ -203,20 +209,24 @@ final class TokenBucket: ConcurrencyBudget, @unchecked Sendable {
     ///
     /// The time may have come since the request was refused: then the timer is due at once.
     override func lineIsServed() {
-        guard let first = firstInLine, let time = wait(for: first.permits(of: self))?.time,
-            time > .zero || first.canAcquire
-        else {
-            timer?.action.cancel()
-            return timer = nil
-        }
-        let due = limit.now + time
+        guard let first = firstInLine, limit.rate.tokens > 0,
+            let moment = state.moment(of: first.permits(of: self))
+        else { return removeTimer() }
+        let due = [moment, closedUntil, limit.closedUntil].compactMap { $0 }.max() ?? moment
         if let timer, timer.due == due { return }
+        let time = due - limit.now
+        guard time > .zero || first.canAcquire else { return removeTimer() }
         timer?.action.cancel()
         // No code of users runs in this call. The lock is the last but those of the timers.
         let action = limit.time.schedule(after: time, named: "rate '\(name)'") { [weak self] in
             self?.timeHasCome(due)
         }
         timer = (action, due)
+    }
+
+    private func removeTimer() {
+        timer?.action.cancel()
+        timer = nil
     }
 
     private func timeHasCome(_ due: Duration) {
