@@ -25,7 +25,7 @@ extension OperationsPeer {
                 case .actor:
                     for index in 0..<count { await actor.mark(index) }
                 case .blocking:
-                    for index in 0..<count { await blocking { marks.mark(index) } }
+                    for index in 0..<count { await Operations.blocking { marks.mark(index) } }
                 }
             }
         }
