@@ -142,7 +142,7 @@ address-sanitizer: export ASAN_OPTIONS = detect_leaks=0
 address-sanitizer:
 	swift build $(TESTS) $(ADDRESS_SANITIZED)
 	Scripts/run-tests $(ADDRESS_SANITIZED) \
-		--filter '^Operations(Async|Executors|QualityOfService)Tests\.|StressTests|EndTests'
+		--filter '^Operations(Async|QualityOfService)Tests\.|StressTests|EndTests'
 
 # Runs the tests' random graphs at the size of a nightly run; OPERATIONS_STRESS_SEED=… repeats one
 # round.
