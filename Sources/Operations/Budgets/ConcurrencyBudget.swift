@@ -32,7 +32,7 @@ public class ConcurrencyBudget: @unchecked Sendable {
     let isOfKey: Bool
 
     // Guarded by the lock.
-    fileprivate(set) var total: Int
+    private var total: Int
     private var greatestTotal: Int
     private var taken = 0
     /// The requests that wait, and that could be granted with the totals of all their budgets.

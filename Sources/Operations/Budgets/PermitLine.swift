@@ -29,7 +29,6 @@ struct PermitLine {
         }
     }
 
-    var isEmpty: Bool { firstLane == nil }
     var elements: [PermitRequest] { lanes.flatMap { $0.list.elements } }
 
     /// - Complexity: O(1) for a number higher than all before of its lane, otherwise O(n).

@@ -26,8 +26,9 @@ import OperationsRuntime
 public final class RateLimit: @unchecked Sendable {
     // Unchecked: the lock of all budgets guards all variables.
 
-    let settings: RateSettings
-    private var sharedBucket: TokenBucket?
+    private let settings: RateSettings
+    /// The bucket of operations without a key.
+    private let sharedBucket: TokenBucket
     private let keyed = KeyTable<TokenBucket>()
     private var crowd = Crowd()
 
@@ -55,6 +56,7 @@ public final class RateLimit: @unchecked Sendable {
             tokens: limit, period: period.limitedToLongestTime,
             burst: min(burst, Self.greatestBurst))
         settings = RateSettings(rate, name: name)
+        sharedBucket = TokenBucket(of: settings)
     }
 
     private static func check(_ limit: Int, _ name: String) {
@@ -120,11 +122,7 @@ public final class RateLimit: @unchecked Sendable {
     /// - Parameter key: nil for the operations without a key.
     private func pause(for duration: Duration, key: OperationKey?) {
         let bucket = bucket(for: key)
-        let granted = ConcurrencyBudget.lock.withLock {
-            bucket.pause(for: duration.limitedToLongestTime)
-            return bucket.limitHasChanged()
-        }
-        PermitRequest.startGranted(granted)
+        change([bucket]) { bucket.pause(for: duration.limitedToLongestTime) }
     }
 
     /// Holds back everybody who takes tokens where an operation with these rates does; all, if the
@@ -137,26 +135,27 @@ public final class RateLimit: @unchecked Sendable {
 
     /// Ends all pauses, also those of keys.
     public func resume() {
-        change {
+        let buckets = buckets
+        change(buckets) {
             settings.closedUntil = nil
-        } each: {
-            $0.pause(for: nil)
+            for bucket in buckets { bucket.pause(for: nil) }
         }
     }
 
-    private func change(_ body: () -> Void, each: (TokenBucket) -> Void = { _ in }) {
-        let buckets = keyed.values
+    private func change(_ body: () -> Void) { change(buckets, body) }
+
+    /// Changes the limit or some of its buckets, and starts what may start because of that.
+    private func change(_ buckets: [TokenBucket], _ body: () -> Void) {
         let granted = ConcurrencyBudget.lock.withLock {
             body()
-            return ([sharedBucket].compactMap { $0 } + buckets).flatMap { bucket in
-                each(bucket)
-                return bucket.limitHasChanged()
-            }
+            return buckets.flatMap { $0.limitHasChanged() }
         }
         PermitRequest.startGranted(granted)
     }
 
     // MARK: Buckets
+
+    private var buckets: [TokenBucket] { [sharedBucket] + keyed.values }
 
     /// Returns the bucket for an operation of a queue with this time.
     func bucket(for key: OperationKey?, time: TimeSource) -> TokenBucket {
@@ -165,17 +164,15 @@ public final class RateLimit: @unchecked Sendable {
     }
 
     private func use(_ time: TimeSource) {
-        let buckets = keyed.values
+        let buckets = buckets
         ConcurrencyBudget.lock.withLock {
             guard let (old, new) = settings.use(time) else { return }
-            for bucket in buckets + [sharedBucket].compactMap({ $0 }) {
-                bucket.move(from: old, to: new)
-            }
+            for bucket in buckets { bucket.move(from: old, to: new) }
         }
     }
 
     private func bucket(for key: OperationKey?) -> TokenBucket {
-        guard let key else { return bucketWithoutKey }
+        guard let key else { return sharedBucket }
         let new = ConcurrencyBudget.lock.withLock { TokenBucket(of: settings) }
         let (bucket, isNew) = keyed.change(key) { entry -> (TokenBucket, Bool) in
             if let bucket = entry { return (bucket, false) }
@@ -189,14 +186,6 @@ public final class RateLimit: @unchecked Sendable {
         PermitRequest.startGranted(granted)
         if isCrowded { removeFullBuckets() }
         return bucket
-    }
-
-    private var bucketWithoutKey: TokenBucket {
-        ConcurrencyBudget.lock.withLock {
-            let bucket = sharedBucket ?? TokenBucket(of: settings)
-            sharedBucket = bucket
-            return bucket
-        }
     }
 
     /// Removes the buckets of keys that nothing uses and that are like new ones.
@@ -214,15 +203,14 @@ public final class RateLimit: @unchecked Sendable {
 
     /// The number of tokens that the bucket of operations without a key holds now.
     public var availableTokens: Int {
-        let bucket = bucketWithoutKey
-        return ConcurrencyBudget.lock.withLock { bucket.free }
+        ConcurrencyBudget.lock.withLock { sharedBucket.free }
     }
 
     // MARK: Traits
 
     /// Throws if no bucket could ever hold so many tokens.
     func check(_ tokens: Int, for operation: Operation) throws(OperationMisuse) {
-        let burst = bucketWithoutKey.greatestPermits
+        let burst = sharedBucket.greatestPermits
         guard tokens > burst else { return }
         throw .cost(
             tokens, of: "the burst of '\(name)'", permits: burst, by: operation.label)

@@ -127,11 +127,6 @@ final class RateSettings: @unchecked Sendable {
 
     var now: Duration { time.now() }
 
-    /// For how long the limit is closed; nil if it is open.
-    var closedTime: Duration? {
-        closedUntil.map { $0 - now }.flatMap { $0 > .zero ? $0 : nil }
-    }
-
     /// Measures time by the first queue that uses the limit. Returns the same moment on the time
     /// axis before and on that of the queue, if that is a change.
     func use(_ source: TimeSource) -> (old: Duration, new: Duration)? {
@@ -151,12 +146,12 @@ final class RateSettings: @unchecked Sendable {
 final class TokenBucket: ConcurrencyBudget, @unchecked Sendable {
     private let limit: RateSettings
     private var state: TokenBucketState
-    /// The moment at which a pause of this bucket ends.
-    private var closedUntil: Duration?
+    /// The moment at which a pause of this bucket alone ends.
+    private var ownClosedUntil: Duration?
     /// The timer for the first request in line, and when it is due.
     private var timer: (action: any ScheduledAction, due: Duration)?
 
-    /// Makes a full bucket. Called with the lock held.
+    /// Makes a full bucket. Called with the lock held, or for a limit that no other thread knows.
     init(of limit: RateSettings) {
         self.limit = limit
         state = TokenBucketState(limit.rate, at: limit.now)
@@ -170,16 +165,20 @@ final class TokenBucket: ConcurrencyBudget, @unchecked Sendable {
     private var tokens: Int { state.tokens(at: limit.now) }
     private var isOpen: Bool { limit.rate.tokens > 0 && closedTime == nil }
 
+    /// The moment at which the last pause of the limit or of this bucket ends.
+    private var closedUntil: Duration? {
+        [ownClosedUntil, limit.closedUntil].compactMap { $0 }.max()
+    }
+
     /// For how long the limit or this bucket is closed; nil if both are open.
     private var closedTime: Duration? {
-        let own = closedUntil.map { $0 - limit.now }.flatMap { $0 > .zero ? $0 : nil }
-        return [own, limit.closedTime].compactMap { $0 }.max()
+        closedUntil.map { $0 - limit.now }.flatMap { $0 > .zero ? $0 : nil }
     }
 
     /// Closes the bucket for a time; a pause that ends later goes on. Nil opens it.
     func pause(for duration: Duration?) {
         let end = duration.map { limit.now + $0 }
-        closedUntil = end.map { max(closedUntil ?? $0, $0) }
+        ownClosedUntil = end.map { max(ownClosedUntil ?? $0, $0) }
     }
 
     override var free: Int { isOpen ? tokens : 0 }
@@ -212,7 +211,7 @@ final class TokenBucket: ConcurrencyBudget, @unchecked Sendable {
         guard let first = firstInLine, limit.rate.tokens > 0,
             let moment = state.moment(of: first.permits(of: self))
         else { return removeTimer() }
-        let due = [moment, closedUntil, limit.closedUntil].compactMap { $0 }.max() ?? moment
+        let due = max(moment, closedUntil ?? moment)
         if let timer, timer.due == due { return }
         let time = due - limit.now
         guard time > .zero || first.canAcquire else { return removeTimer() }
@@ -247,6 +246,6 @@ final class TokenBucket: ConcurrencyBudget, @unchecked Sendable {
     /// Follows a change of the limit's time source.
     func move(from old: Duration, to new: Duration) {
         state.move(from: old, to: new)
-        closedUntil = closedUntil.map { $0 - old + new }
+        ownClosedUntil = ownClosedUntil.map { $0 - old + new }
     }
 }

@@ -225,19 +225,27 @@ struct RateLimitTests {
         #expect(starts.sorted == ["0 0", "1 5000", "2 5000"])
     }
 
-    @Test func answerThatClosesTheLimitHoldsBackEverybody() throws {
-        struct TooManyRequests: Error {}
-        let starts = Starts()
-        let limit = RateLimit(10, per: .seconds(1), burst: 1)
-        let queue = starts.scheduler.makeQueue()
+    private struct TooManyRequests: Error {}
+
+    /// Adds an operation that a server refuses once, for seven seconds.
+    @discardableResult
+    private func addRefused(
+        to queue: OperationQueue, _ rate: OperationTrait, closing limit: RateLimit, _ starts: Starts
+    ) -> TypedOperation<Void> {
         let note = starts.note("refused")
-        let retried = queue.add(
-            .rate(limit),
-            .retry(1, backoff: .none) { _ in .retry(after: .seconds(7), closing: limit) }
+        return queue.add(
+            rate, .retry(1, backoff: .none) { _ in .retry(after: .seconds(7), closing: limit) }
         ) {
             note()
             if Operation.current?.attempt == 1 { throw TooManyRequests() }
         }
+    }
+
+    @Test func answerThatClosesTheLimitHoldsBackEverybody() throws {
+        let starts = Starts()
+        let limit = RateLimit(10, per: .seconds(1), burst: 1)
+        let queue = starts.scheduler.makeQueue()
+        let retried = addRefused(to: queue, .rate(limit), closing: limit, starts)
         queue.add(.rate(limit), body: starts.note("other"))
         try starts.scheduler.run()
         try retried.result
@@ -248,18 +256,10 @@ struct RateLimitTests {
     }
 
     @Test func answerToAKeyClosesTheBucketOfThatKey() throws {
-        struct TooManyRequests: Error {}
         let starts = Starts()
         let limit = RateLimit(10, per: .seconds(1), burst: 1)
         let queue = starts.scheduler.makeQueue()
-        let note = starts.note("refused")
-        queue.add(
-            .rate(limit, by: "a"),
-            .retry(1, backoff: .none) { _ in .retry(after: .seconds(7), closing: limit) }
-        ) {
-            note()
-            if Operation.current?.attempt == 1 { throw TooManyRequests() }
-        }
+        addRefused(to: queue, .rate(limit, by: "a"), closing: limit, starts)
         try starts.scheduler.runUntilIdle()
         queue.add(.rate(limit, by: "b"), body: starts.note("b"))
         let waiting = queue.add("same key", .rate(limit, by: "a")) {}
