@@ -17,9 +17,7 @@ extension Operation {
                 defer { entry = self }
                 return entry
             }
-            if let previous, previous !== self {
-                previous.cancel(because: .replaced(by: label))
-            }
+            takePlace(of: previous)
         }
     }
 
@@ -33,17 +31,14 @@ extension Operation {
         return delays.compactMap { $0 }.max()
     }
 
+    /// Cancels another operation because this one does its work.
+    final func takePlace(of previous: Operation?) {
+        guard let previous, previous !== self else { return }
+        previous.cancel(because: .replaced(by: label))
+    }
+
     final func leave(_ keys: QueueKeys, _ plan: OperationOptions) {
-        if let key = plan.debounce?.key {
-            let forgotten = keys.debounced.change(key) { entry -> Operation? in
-                guard let operation = entry?.operation.operation, operation === self else {
-                    return nil
-                }
-                entry = nil
-                return operation
-            }
-            withExtendedLifetime(forgotten) {}
-        }
+        if let key = plan.debounce?.key { keys.leavePause(key, self) }
         if let key = plan.throttle?.key { keys.leaveTurn(key, self) }
         if let key = plan.joinedKey { keys.forget(key, in: keys.joined, of: self) }
         if let key = plan.latestKey { keys.forget(key, in: keys.latest, of: self) }

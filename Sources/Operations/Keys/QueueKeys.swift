@@ -1,7 +1,7 @@
 import OperationsRuntime
 
 /// The operations and limits that a queue finds by keys. An entry is removed when its operations
-/// have left the queue.
+/// have left the queue, and one that knows of a time to come some time after that.
 final class QueueKeys: Sendable {
     /// The operation that later operations with this key join.
     let joined = KeyTable<Operation>()
@@ -42,19 +42,16 @@ final class QueueKeys: Sendable {
     func debounce(
         _ operation: Operation, _ plan: OperationOptions.Debounce, now: Duration
     ) -> Duration {
-        let (old, previous, delay) = debounced.change(plan.key) {
-            entry -> (Operation?, Operation?, Duration) in
-            let old = entry?.operation.operation
-            let waiting = entry.flatMap { $0.operation.isWaiting(at: now) ? $0 : nil }
-            let start = waiting?.since ?? now
+        let (old, isWaiting, delay) = debounced.change(plan.key) {
+            entry -> (Operation?, Bool, Duration) in
+            let old = entry
+            let isWaiting = old?.operation.isWaiting(at: now) == true
+            let start = isWaiting ? old?.since ?? now : now
             let delay = min(plan.pause, plan.longest.map { start + $0 - now } ?? plan.pause)
             entry = (TimedOperation(operation: operation, due: now + delay), start)
-            return (old, waiting?.operation.operation, delay)
+            return (old?.operation.operation, isWaiting, delay)
         }
-        withExtendedLifetime(old) {}
-        if let previous, previous !== operation {
-            previous.cancel(because: .replaced(by: operation.label))
-        }
+        if isWaiting { operation.takePlace(of: old) }
         return delay
     }
 
@@ -62,30 +59,33 @@ final class QueueKeys: Sendable {
     func throttle(
         _ operation: Operation, _ plan: OperationOptions.Throttle, now: Duration
     ) -> Duration {
-        let (old, previous, due, isNew) = throttled.change(plan.key) {
-            entry -> (Operation?, Operation?, Duration, Bool) in
-            let (old, isNew) = (entry?.operation.operation, entry == nil)
+        let (last, isWaiting, due) = throttled.change(plan.key) { entry in
+            let last = entry
             var due = now
             // If nothing takes the turn that is to come, this operation does.
-            if let last = entry {
+            if let last {
                 due = now < last.operation.due ? last.operation.due : max(now, last.next)
             }
-            let waiting = entry.flatMap {
-                $0.operation.isWaiting(at: now) ? $0.operation.operation : nil
-            }
             entry = (TimedOperation(operation: operation, due: due), due + plan.interval)
-            return (old, waiting, due, isNew)
+            return (last, last?.operation.isWaiting(at: now) == true, due)
         }
-        withExtendedLifetime(old) {}
-        if let previous, previous !== operation {
-            previous.cancel(because: .replaced(by: operation.label))
-        }
-        if isNew, throttledCrowd.withLock({ $0.keyWasAdded() }) {
+        if isWaiting { operation.takePlace(of: last?.operation.operation) }
+        if last == nil, throttledCrowd.withLock({ $0.keyWasAdded() }) {
             throttled.removeAll { $0.operation.operation == nil && $0.next <= now }
             let count = throttled.count
             throttledCrowd.withLock { $0.wasSearched(leaving: count) }
         }
         return due - now
+    }
+
+    /// Forgets an operation that waits for a pause no longer.
+    func leavePause(_ key: OperationKey, _ operation: Operation) {
+        let left = debounced.change(key) { entry -> Operation? in
+            guard let left = entry?.operation.operation, left === operation else { return nil }
+            entry = nil
+            return left
+        }
+        withExtendedLifetime(left) {}
     }
 
     /// Forgets an operation that has left the queue, and not when its key has its next turn.
