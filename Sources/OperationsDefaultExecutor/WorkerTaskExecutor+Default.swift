@@ -5,7 +5,7 @@ import OperationsRuntime
 
 extension WorkerTaskExecutor {
     /// Makes the workers of this library run all tasks of the process that prefer no other
-    /// executor, so that a task that blocks holds up no other task, whoever made it.
+    /// executor. A task that blocks then holds up no other task, even if a library has made it.
     ///
     /// ```swift
     /// import OperationsDefaultExecutor
@@ -35,11 +35,7 @@ private final class DefaultExecutor: TaskExecutor, SchedulingExecutor {
     static let shared = DefaultExecutor()
     private static let pool = PoolExecutor(as: shared.asUnownedTaskExecutor())
 
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        WorkerTaskExecutor.heedPriority(of: job)
-        Self.pool.enqueue(job)
-    }
+    func enqueue(_ job: consuming ExecutorJob) { Self.pool.enqueue(UnownedJob(job)) }
 
     /// Leaves the waiting to Swift's own executor, whose timers know the clocks.
     func enqueue<C: Clock>(

@@ -43,6 +43,7 @@ struct DefaultExecutorTests {
                 precondition(isOnWorker)
                 await Task.yield()
                 precondition(isOnWorker)
+                // The sleeps are under test: Swift's timers must bring the task back to a worker.
                 try? await Task.sleep(for: .milliseconds(1))
                 precondition(isOnWorker)
                 try? await Task.sleep(for: .milliseconds(1), clock: .suspending)
@@ -78,6 +79,7 @@ struct DefaultExecutorTests {
     @Test func cancelledSleepEnds() async {
         await #expect(processExitsWith: .success) {
             WorkerTaskExecutor.installAsDefault()
+            // The sleep is under test; the hour only bounds a failure.
             let task = Task.detached { try await Task.sleep(for: .seconds(3600)) }
             task.cancel()
             let result = await task.result

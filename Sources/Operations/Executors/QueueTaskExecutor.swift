@@ -1,5 +1,4 @@
 import OperationsRuntime
-import Synchronization
 
 /// Runs tasks in an operation queue: under its width, its order, its suspension.
 ///

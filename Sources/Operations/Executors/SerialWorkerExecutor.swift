@@ -32,7 +32,7 @@ public final class SerialWorkerExecutor: SerialExecutor {
     /// Runs a piece of the actor's code after those that came before; called by Swift.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        WorkerTaskExecutor.heedPriority(of: job)
+        QualityOfServiceUse.begins(with: job)
         let urgency = Urgency(of: job)
         offer(jobs.withLock { $0.add(job, urgency) })
     }

@@ -24,14 +24,7 @@ public final class WorkerTaskExecutor: TaskExecutor {
 
     /// Passes a piece of a task to the workers; called by Swift.
     public func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        Self.heedPriority(of: job)
-        Self.pool.enqueue(job)
-    }
-
-    /// Makes the pool heed priorities if the priority of the job matters.
-    package static func heedPriority(of job: UnownedJob) {
-        QualityOfService(job.priority).map { QualityOfServiceUse.begins(rank: $0.rank) }
+        Self.pool.enqueue(UnownedJob(job))
     }
 }
 

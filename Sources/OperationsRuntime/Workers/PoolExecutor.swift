@@ -56,6 +56,8 @@ package final class PoolExecutor: TaskExecutor {
     package func enqueue(_ job: UnownedJob) {
         if rule == .ofTimer { return WorkerPool.submit(.job(job, self, .timer)) }
         if ThreadContext.withExisting({ $0?.keeps(job) }) == true { return }
+        // The tasks of users mean their priorities.
+        if identity != nil { QualityOfServiceUse.begins(with: job) }
         guard QualityOfServiceUse.isOn else { return WorkerPool.submit(job, of: self) }
         let urgency = Urgency(job.priority)
         guard rule == .ofBody else { return WorkerPool.submit(.job(job, self, urgency)) }

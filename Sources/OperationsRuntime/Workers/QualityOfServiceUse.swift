@@ -14,7 +14,14 @@ package enum QualityOfServiceUse {
     /// Records the use of a quality. Called before the quality is stored anywhere.
     package static func begins(rank: Int) {
         if Urgency(rank: rank) != .usual, !isOn {
-            flag.store(true, ordering: .sequentiallyConsistent)
+            begins()
         }
     }
+
+    /// Records the priority of a job of a task that is no body.
+    package static func begins(with job: UnownedJob) {
+        if Urgency(job.priority) != .usual, !isOn { begins() }
+    }
+
+    private static func begins() { flag.store(true, ordering: .sequentiallyConsistent) }
 }
