@@ -74,6 +74,24 @@ extension AsyncSequence where Element: Sendable {
     }
 }
 
+extension OperationQueue {
+    /// Returns the width of a call that works through a sequence: the given one, or the number of
+    /// cores.
+    static func width(_ width: Int?, of name: String) -> Int {
+        if let width, width < 1 {
+            misuse("\(name) cannot work on \(width) elements at a time: its width is 1 or more")
+        }
+        return width ?? WorkerPool.cores
+    }
+
+    /// Makes the queue of a call that works through a sequence.
+    convenience init(forElements name: String, width: Int, tasks: TaskLocalExecutor) {
+        self.init(tasks: tasks)
+        self.name = name
+        maxConcurrentOperationCount = width
+    }
+}
+
 /// The queue of one call, and the results of its operations.
 private final class ConcurrentMap<Output: Sendable>: Sendable {
     let window: FeedWindow
@@ -81,15 +99,10 @@ private final class ConcurrentMap<Output: Sendable>: Sendable {
     private let results = Locked<[Output?]>([])
 
     init(width: Int?, _ name: String) {
-        if let width, width < 1 {
-            misuse("\(name) cannot work on \(width) elements at a time: its width is 1 or more")
-        }
-        let width = width ?? WorkerPool.cores
+        let width = OperationQueue.width(width, of: name)
         tasks = TaskLocalExecutor()
-        let queue = OperationQueue(tasks: tasks)
-        queue.name = name
-        queue.maxConcurrentOperationCount = width
-        window = FeedWindow(of: queue, limit: width)
+        window = FeedWindow(
+            of: OperationQueue(forElements: name, width: width, tasks: tasks), limit: width)
     }
 
     func close() { tasks.close() }

@@ -28,13 +28,9 @@ extension Sequence where Element: Sendable {
     public func concurrentResults<Output: Sendable>(
         width: Int? = nil, _ transform: @escaping @Sendable (Element) async throws -> Output
     ) -> ConcurrentResults<Self, Output> {
-        if let width, width < 1 {
-            misuse(
-                "concurrentResults cannot work on \(width) elements at a time: its width is 1 or more"
-            )
-        }
-        return ConcurrentResults(
-            base: self, width: width ?? WorkerPool.cores, transform: transform, scope: nil)
+        ConcurrentResults(
+            base: self, width: OperationQueue.width(width, of: "concurrentResults"),
+            transform: transform, scope: nil)
     }
 
     /// Passes the results of a function for each element to `consume`, as they finish, and returns
@@ -135,11 +131,10 @@ where Base.Element: Sendable {
                 return nil
             }
             let cancellation = error as? OperationCancellation
-            window.abandon()
-            window.cancelRest(
+            await window.end(
                 because: cancellation?.reason
-                    ?? .siblingFailed(operation: window.name, error: error))
-            await window.drain(isolation: isolation)
+                    ?? .siblingFailed(operation: window.name, error: error),
+                isolation: isolation)
             work = nil
             if case .taskCancelled = cancellation?.reason { throw CancellationError() }
             throw error
@@ -183,9 +178,7 @@ private final class ResultScope<Output: Sendable>: Sendable {
 
     func end() async {
         for window in windows.withLock({ $0 }) {
-            window.abandon()
-            window.cancelRest(because: .requested)
-            await window.drain(isolation: nil)
+            await window.end(because: .requested, isolation: nil)
         }
     }
 }
@@ -217,9 +210,7 @@ private final class ResultWindow<Output: Sendable>: Sendable {
     /// Must be called in the task whose values the operations inherit.
     init(width: Int) {
         tasks = TaskLocalExecutor()
-        queue = OperationQueue(tasks: tasks)
-        queue.name = "concurrentResults"
-        queue.maxConcurrentOperationCount = width
+        queue = OperationQueue(forElements: "concurrentResults", width: width, tasks: tasks)
     }
 
     deinit { tasks.close() }
@@ -267,8 +258,12 @@ private final class ResultWindow<Output: Sendable>: Sendable {
         withExtendedLifetime(results) {}
     }
 
-    /// Waits until no work is left. Call ``abandon()`` first.
-    func drain(isolation: isolated (any Actor)?) async { await wait(isolation: isolation) }
+    /// Drops the results and cancels the work, and waits until none is left.
+    func end(because reason: CancellationReason, isolation: isolated (any Actor)?) async {
+        abandon()
+        cancelRest(because: reason)
+        await wait(isolation: isolation)
+    }
 
     private func wait(isolation: isolated (any Actor)?) async {
         if state.withLock({ $0.mayGoOn }) { return }
@@ -282,9 +277,7 @@ private final class ResultWindow<Output: Sendable>: Sendable {
     }
 
     func cancelRest(because reason: CancellationReason) {
-        let rest = state.withLock { state in
-            state.unfinished.keys.sorted().compactMap { state.unfinished[$0] }
-        }
+        let rest = state.withLock { $0.unfinished.byNumber }
         if !rest.isEmpty { Operation.cancel(rest, because: reason) }
     }
 }

@@ -121,7 +121,7 @@ final class FeedWindow: Sendable {
         let rest: [Operation]? = state.withLock { state in
             guard state.end == nil else { return nil }
             state.end = end
-            return state.operations.keys.sorted().compactMap { state.operations[$0] }
+            return state.operations.byNumber
         }
         if let rest { Operation.cancel(rest, because: end.reason) }
     }
@@ -164,4 +164,9 @@ final class FeedWindow: Sendable {
         await waitUntilLeft(atMost: 0, isolation: isolation)
         if let end = state.withLock({ $0.end }) { throw end.error }
     }
+}
+
+extension [Int: Operation] {
+    /// The operations in the order of their numbers.
+    var byNumber: [Operation] { sorted { $0.key < $1.key }.map(\.value) }
 }
