@@ -22,7 +22,8 @@ APP = --package-path ClassicPhotos
 # Only builds for tests have the faults of durable jobs (Faults.swift). All debug builds of the app
 # are for tests, so that no command builds the app anew for another one.
 FAULTS = -Xswiftc -DJOB_FAULTS
-COMPLETE = $(FAULTS) --traits Telemetry,DurableJobsPostgres,DefaultExecutor --scratch-path .build-complete
+COMPLETE = $(FAULTS) --traits Telemetry,DurableJobsPostgres,DefaultExecutor \
+	--scratch-path .build-complete
 OPTIMIZED = -c release -Xswiftc -enable-testing $(FAULTS) \
 	--traits Telemetry,DurableJobsPostgres,DefaultExecutor --scratch-path .build-release-tests
 ADDRESS_SANITIZED = --sanitize address --scratch-path .build-asan
@@ -104,7 +105,8 @@ app-tests: install-test
 # view it in a browser: python3 -m http.server -d ….doccarchive, and then
 # http://localhost:8000/documentation/operations
 LIBRARIES = Operations OperationsFoundation OperationsTestKit OperationsInsight \
-	OperationsTelemetry OperationsDefaultExecutor DurableJobs DurableJobsPostgres DurableJobsTelemetry DurableJobsTestKit
+	OperationsTelemetry OperationsDefaultExecutor DurableJobs DurableJobsPostgres \
+	DurableJobsTelemetry DurableJobsTestKit
 
 docs: install-test
 	mkdir -p Documentation/Snippets
