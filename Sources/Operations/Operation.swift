@@ -267,6 +267,9 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Whether the operation only runs a piece of a task. Code of the task is inside no operation.
     var isPieceOfTask: Bool { false }
 
+    /// Whether the success of one dependency is enough for the operation to run.
+    var needsOneDependency: Bool { false }
+
     /// Runs the body, which has begun, in the task that was made together with the operation, in
     /// place of the worker. Returns false if there is no such task.
     func runPrepared(of claim: Claim, in queue: OperationQueue) -> Bool { false }

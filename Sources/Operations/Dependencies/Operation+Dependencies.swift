@@ -48,7 +48,7 @@ extension Operation {
         // The edge of a cycle that is linked last has both; see Cycles.md.
         let isSuspicious =
             status.has(.hasSuccessors) && dependency.status.unfinishedDependencies > 0
-        if condition != .always {
+        if condition != .always || needsOneDependency {
             dependency.lifecycle.insert(.hasConditions)
         }
         // The dependency is counted before another thread can find the edge in the dependency's

@@ -202,7 +202,8 @@ extension Operation {
     }
 
     /// Whether an operation handles this failure: a dependent that is not cancelled runs on the
-    /// failure of this operation, or on that of an operation that is cancelled because of it.
+    /// failure of this operation, or on that of an operation that is cancelled because of it. So
+    /// does a dependent that one success is enough for: it fails itself if there is none.
     ///
     /// - Complexity: O(operations that are cancelled because of it, and their edges).
     var isFailureHandled: Bool {
@@ -213,11 +214,10 @@ extension Operation {
             else { return }
             Edges.forEachSuccessor(edges) { edge in
                 let condition = edge.condition
-                guard condition != .always,
-                    let dependent = Self.reference(toDependent: edge.dependent)
-                else { return }
+                guard let dependent = Self.reference(toDependent: edge.dependent) else { return }
                 let isStopped = dependent.status.isStopped
-                if condition == .failure, !isStopped { isHandled = true }
+                let handles = condition == .failure || dependent.needsOneDependency
+                if handles, !isStopped { isHandled = true }
                 found(dependent, condition == .success && !isStopped)
             }
         }
@@ -233,7 +233,8 @@ extension Operation {
             guard operation.status.has(.hasDependencies),
                 let edges = operation.edges.load(ordering: .relaxed)
             else { return }
-            let wanted = operation === self ? DependencyCondition.failure : .success
+            let handling = needsOneDependency ? DependencyCondition.always : .failure
+            let wanted = operation === self ? handling : .success
             Edges.forEach(edges) { edge in
                 guard edge.condition == wanted, let dependency = edge.dependency else { return }
                 found(dependency.takeUnretainedValue(), true)

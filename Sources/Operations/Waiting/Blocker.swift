@@ -131,7 +131,9 @@ extension Operation {
     /// The unfinished dependencies, unless an override of `isReady` ignores them.
     private func unfinishedDependencies(_ state: LifecycleState) -> [Blocker] {
         guard state.unfinishedDependencies > 0, !state.has(.forced) else { return [] }
-        return [Blocker(.dependencies, listedDependencies.unfinished)]
+        let dependencies = listedDependencies.unfinished
+        let threshold = needsOneDependency ? max(dependencies.count, 1) : 1
+        return [Blocker(.dependencies, dependencies, atLeast: threshold)]
     }
 
     /// What an operation of a queue needs besides its queue.

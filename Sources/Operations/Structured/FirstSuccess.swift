@@ -1,0 +1,161 @@
+import OperationsRuntime
+
+extension OperationQueue {
+    /// Adds an operation that ends with the first success of several operations, and has its
+    /// result.
+    ///
+    /// ```swift
+    /// let mirrors = urls.map { url in queue.add { try await download(url) } }
+    /// let archive = queue.add("archive", firstOf: mirrors, cancelsOthers: true)
+    /// queue.add(after: archive) { bytes in try unpack(bytes) }
+    /// ```
+    ///
+    /// The operation takes no slot of the queue while it waits. Failures and cancellations among
+    /// the others do not matter while one of them can still succeed. If none does, the operation
+    /// fails with their error, or with ``CollectedErrors`` if several failed. It is cancelled if
+    /// all were cancelled. The failures of the others are expected: they do not end the
+    /// ``withOperationQueue(name:width:onFailure:isolation:_:)`` that these belong to.
+    ///
+    /// - Parameters:
+    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
+    ///     further settings.
+    ///   - operations: the operations to wait for, in any queues; at least one.
+    ///   - cancelsOthers: whether to cancel the others after the first success, with the reason
+    ///     ``CancellationReason/replaced(by:)``.
+    /// - Complexity: O(operations).
+    @discardableResult
+    public final func add<Output: Sendable>(
+        _ traits: OperationTrait..., firstOf operations: [TypedOperation<Output>],
+        cancelsOthers: Bool = false
+    ) -> TypedOperation<Output> {
+        let decision = FirstDecision(operations, cancelsOthers) { try $0.result }
+        return take(FirstSuccess(decision, in: self), traits)
+    }
+
+    /// Adds an operation that ends with the first success of several operations without results,
+    /// and returns that operation.
+    ///
+    /// As the method for operations with results.
+    @discardableResult
+    @_disfavoredOverload
+    public final func add(
+        _ traits: OperationTrait..., firstOf operations: [Operation], cancelsOthers: Bool = false
+    ) -> TypedOperation<Operation> {
+        take(FirstSuccess(FirstDecision(operations, cancelsOthers) { $0 }, in: self), traits)
+    }
+}
+
+/// The operation that waits for the first success of others.
+///
+/// It depends on all of them, and has an override of `isReady`: it is ready once one of them has
+/// succeeded, or all have ended. Each of the others has a waiter, which records the first success
+/// and has the override read again. If all have ended, the dependencies themselves make the
+/// operation ready, perhaps before the last waiter was called. So the body does not rely on the
+/// record.
+private final class FirstSuccess<Element: Operation, Output: Sendable>: TypedOperation<Output>,
+    @unchecked Sendable
+{
+    // Unchecked: the only property is constant.
+
+    private let decision: FirstDecision<Element, Output>
+
+    init(_ decision: FirstDecision<Element, Output>, in queue: OperationQueue) {
+        if decision.operations.isEmpty {
+            misuse("\(queue.label) cannot wait for the first of no operations: pass at least one")
+        }
+        self.decision = decision
+        super.init { () throws in try decision.output() }
+        for operation in decision.operations {
+            operation.expectFailure()
+            addDependency(operation)
+            let waiter = Waiter.handler { [weak self] in
+                operation.observeFailure()
+                self?.hasEnded(operation)
+            }
+            if operation.register(waiter) == nil {
+                operation.observeFailure()
+                hasEnded(operation)
+            }
+        }
+    }
+
+    override var isReady: Bool { decision.winner != nil || super.isReady }
+
+    override var needsOneDependency: Bool { true }
+
+    private func hasEnded(_ operation: Element) {
+        guard operation.status.outcome == .succeeded, decision.isFirst(operation) else { return }
+        transition { $0.readinessAnnounced() }
+        decision.cancelOthers(than: operation)
+    }
+}
+
+/// Which of several operations has succeeded first.
+private final class FirstDecision<Element: Operation, Output: Sendable>: Sendable {
+    let operations: [Element]
+    private let cancelsOthers: Bool
+    private let read: @Sendable (Element) throws -> Output
+    private let first = Locked<Element?>(nil)
+
+    init(
+        _ operations: [Element], _ cancelsOthers: Bool,
+        _ read: @escaping @Sendable (Element) throws -> Output
+    ) {
+        (self.operations, self.cancelsOthers, self.read) = (operations, cancelsOthers, read)
+    }
+
+    var winner: Element? { first.withLock { $0 } }
+
+    /// Records a success. Returns whether it is the first.
+    func isFirst(_ operation: Element) -> Bool {
+        first.withLock { first in
+            guard first == nil else { return false }
+            first = operation
+            return true
+        }
+    }
+
+    func cancelOthers(than winner: Element) {
+        guard cancelsOthers else { return }
+        Operation.cancel(
+            operations.filter { $0 !== winner && $0.status.phase != .finished },
+            because: .replaced(by: winner.label))
+    }
+
+    func output() throws -> Output {
+        if let winner = winner ?? operations.first(where: { $0.status.outcome == .succeeded }) {
+            return try read(winner)
+        }
+        var failures: [CollectedErrors.Failure] = []
+        for operation in operations {
+            guard let failure = operation.observeFailure() else { continue }
+            failures.append(.init(operation: failure.operation, error: failure.error))
+        }
+        if failures.count > 1 { throw CollectedErrors(failures: failures) }
+        if let failure = failures.first { throw failure.error }
+        // All were cancelled.
+        let names = operations.map(\.label).joined(separator: ", ")
+        Operation.current?.cancel(because: .dependencyCancelled(operation: names))
+        throw CancellationError()
+    }
+}
+
+extension Operation {
+    /// Marks a failure of the operation as expected, whether it has come already or not.
+    fileprivate final func expectFailure() {
+        let failure = withExtras { extras in
+            extras.mayFail = true
+            return extras.failure
+        }
+        failure?.handle()
+    }
+
+    /// Returns the failure of the operation, or because of which it was cancelled, and marks it as
+    /// observed.
+    @discardableResult
+    fileprivate final func observeFailure() -> FailureRecord? {
+        let failure = withExtras { $0.failure ?? $0.upstreamFailure }
+        failure?.observe()
+        return failure
+    }
+}
