@@ -7,6 +7,9 @@ import OperationsRuntime
 /// operation has finished, that task cancels the operation. After the last task has left, no other
 /// task can enter.
 ///
+/// A result that is to be kept is joined like an operation that runs. The first task that finds the
+/// operation finished begins to keep the result, and sets a timer, which ends that.
+///
 /// The body of the operation holds this object, so this object must not hold the operation for
 /// longer than tasks wait for it: the two would keep each other alive. The operation is set when
 /// the first task enters, and taken when the last task leaves. An operation that was made in vain,
@@ -33,8 +36,11 @@ final class KeyedWork: Sendable {
         /// The priorities of the waiting tasks, by ticket.
         var priorities: [Int: Operation.QueuePriority] = [:]
         var lastTicket = 0
-        /// Whether the last task has left.
+        /// Whether the last task has left, or the result is no longer kept.
         var isAbandoned = false
+        /// For how long the result is to be kept.
+        let timeToKeep: Duration?
+        var isKept = false
         var applied: Operation.QueuePriority
         var needsApplying = false
         var isApplying = false
@@ -43,6 +49,12 @@ final class KeyedWork: Sendable {
         var lastInput = 0
 
         var highest: Operation.QueuePriority? { priorities.values.max() }
+
+        /// Whether there is a result to keep.
+        var hasResultToKeep: Bool {
+            guard timeToKeep != nil, let state = operation?.status else { return false }
+            return state.phase == .finished && state.outcome == .succeeded
+        }
 
         mutating func enter(_ priority: Operation.QueuePriority) -> Int {
             lastTicket += 1
@@ -58,9 +70,12 @@ final class KeyedWork: Sendable {
 
     private let state: Locked<State>
 
-    /// - Parameter priority: the priority of the operation when it is added.
-    init(priority: Operation.QueuePriority) {
-        state = Locked(State(applied: priority))
+    /// - Parameters:
+    ///   - priority: the priority of the operation when it is added.
+    ///   - time: for how long the result is kept; not at all if nil, or not positive.
+    init(priority: Operation.QueuePriority, keepingFor time: Duration? = nil) {
+        let time = time.flatMap { $0 > .zero ? $0.limitedToLongestTime : nil }
+        state = Locked(State(timeToKeep: time, applied: priority))
     }
 
     /// The operation; nil before ``begin(_:_:)`` and after the last task has left.
@@ -81,7 +96,9 @@ final class KeyedWork: Sendable {
     /// for it. Call ``applyPriority()`` next.
     func enter(_ priority: Operation.QueuePriority) -> Int? {
         state.withLock { state in
-            guard !state.isAbandoned, state.operation?.canBeJoined == true else { return nil }
+            guard !state.isAbandoned,
+                state.operation?.canBeJoined == true || state.hasResultToKeep
+            else { return nil }
             return state.enter(priority)
         }
     }
@@ -93,7 +110,7 @@ final class KeyedWork: Sendable {
         let (isLast, operation) = state.withLock { state -> (Bool, Operation?) in
             state.priorities[ticket] = nil
             state.prioritiesChanged()
-            guard state.priorities.isEmpty else { return (false, nil) }
+            guard state.priorities.isEmpty, !state.isKept else { return (false, nil) }
             state.isAbandoned = true
             return (true, state.operation.take())
         }
@@ -101,6 +118,32 @@ final class KeyedWork: Sendable {
         withExtendedLifetime(operation) {}
         applyPriority()
         return isLast
+    }
+
+    // MARK: Keeping the result
+
+    /// Begins to keep the result, if there is one to keep. Returns for how long, to the first
+    /// caller only.
+    func beginKeeping() -> Duration? {
+        state.withLock { state in
+            guard !state.isKept, !state.isAbandoned, state.hasResultToKeep else { return nil }
+            state.isKept = true
+            return state.timeToKeep
+        }
+    }
+
+    /// Whether the result is kept, so that further tasks may enter.
+    var isKept: Bool { state.withLock { $0.isKept } }
+
+    /// Releases the result, unless tasks are just reading it: then the last of them does. No other
+    /// task can enter.
+    func endKeeping() {
+        let operation = state.withLock { state in
+            state.isKept = false
+            state.isAbandoned = true
+            return state.priorities.isEmpty ? state.operation.take() : nil
+        }
+        withExtendedLifetime(operation) {}
     }
 
     private func change(_ ticket: Int, to priority: Operation.QueuePriority) {

@@ -21,23 +21,25 @@ extension OperationQueue {
     /// priority of the operation that the body belongs to. Such a body keeps its slot while it
     /// waits, so let it wait for a different queue.
     ///
-    /// Keys of this method are separate from those of ``OperationTrait/deduplicated(by:)``. A
-    /// result is not kept: a call that comes after the end of the operation does the work again.
+    /// Keys of this method are separate from those of ``OperationTrait/deduplicated(by:)``. Unless
+    /// a result is kept, a call that comes after the end of the operation does the work again.
     ///
     /// - Parameters:
     ///   - traits: the operation's name and further settings; those of the first task count.
     ///   - key: what the work depends on. Calls with equal keys must have results of one type;
     ///     different types stop the program.
+    ///   - time: for how long a result is kept after the end of the work, for calls that come
+    ///     then; not at all unless given. That of the first task counts. Errors are not kept.
     ///   - priority: the priority that this task gives to the operation.
     ///   - body: the work, as for `add`.
     /// - Throws: the error of the body; `CancellationError` if the calling task is cancelled;
     ///   ``OperationCancellation`` if the operation is cancelled by other means.
     public final func sharedValue<Output: Sendable>(
         _ traits: OperationTrait..., by key: some Hashable & Sendable,
-        priority: Operation.QueuePriority = .normal,
+        keepingFor time: Duration? = nil, priority: Operation.QueuePriority = .normal,
         body: @escaping @Sendable () throws -> Output
     ) async throws -> Output {
-        try await share(OperationKey(key), traits, priority) { _ in made(body) }
+        try await share(OperationKey(key), traits, keepingFor: time, priority) { _ in made(body) }
     }
 
     /// Returns the result of asynchronous work that several tasks need at the same time, and that
@@ -46,10 +48,10 @@ extension OperationQueue {
     /// The operation keeps its slot of the queue's width until the function has returned.
     public final func sharedValue<Output: Sendable>(
         _ traits: OperationTrait..., by key: some Hashable & Sendable,
-        priority: Operation.QueuePriority = .normal,
+        keepingFor time: Duration? = nil, priority: Operation.QueuePriority = .normal,
         body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
     ) async throws -> Output {
-        try await share(OperationKey(key), traits, priority) { work in
+        try await share(OperationKey(key), traits, keepingFor: time, priority) { work in
             TypedOperation { () async throws -> Output in
                 try await KeyedWork.$current.withValue(work) { try await body() }
             }
@@ -57,12 +59,13 @@ extension OperationQueue {
     }
 
     fileprivate func share<Output: Sendable>(
-        _ key: OperationKey, _ traits: [OperationTrait], _ priority: Operation.QueuePriority,
-        _ make: (KeyedWork) -> TypedOperation<Output>
+        _ key: OperationKey, _ traits: [OperationTrait], keepingFor time: Duration?,
+        _ priority: Operation.QueuePriority, _ make: (KeyedWork) -> TypedOperation<Output>
     ) async throws -> Output {
         try Task.checkCancellation()
         let table = keyedWork
-        let (work, ticket) = enter(table, key, traits, priority, make)
+        let new = KeyedWork(priority: priority, keepingFor: time)
+        let (work, ticket) = enter(table, key, traits, priority, new, make)
         let outer = KeyedWork.current
         let input = outer?.add(.init(work: work, ticket: ticket, priority: priority))
         defer { if let input { outer?.removeInput(input) } }
@@ -73,8 +76,14 @@ extension OperationQueue {
         }
         await shared.finishedUnlessCancelled()
         let hasFinished = shared.isFinished
+        if let time = work.beginKeeping() {
+            _ = self.time.schedule(after: time) {
+                work.endKeeping()
+                table.forget(key, of: work)
+            }
+        }
         let isLast = work.leave(ticket)
-        if hasFinished || isLast { table.forget(key, of: work) }
+        if hasFinished ? !work.isKept : isLast { table.forget(key, of: work) }
         guard hasFinished else {
             if isLast { shared.cancel(because: .taskCancelled) }
             throw CancellationError()
@@ -88,9 +97,9 @@ extension OperationQueue {
     /// before it waits.
     private func enter<Output: Sendable>(
         _ table: KeyedWorkTable, _ key: OperationKey, _ traits: [OperationTrait],
-        _ priority: Operation.QueuePriority, _ make: (KeyedWork) -> TypedOperation<Output>
+        _ priority: Operation.QueuePriority, _ new: KeyedWork,
+        _ make: (KeyedWork) -> TypedOperation<Output>
     ) -> (work: KeyedWork, ticket: Int) {
-        let new = KeyedWork(priority: priority)
         let operation = make(new)
         operation.apply(traits)
         operation.queuePriority = priority
@@ -111,10 +120,10 @@ extension _OperationQueueMembers {
     /// The operation keeps its slot of the queue's width until the function has returned.
     public func sharedValue<Output: Sendable>(
         _ traits: OperationTrait..., by key: some Hashable & Sendable,
-        priority: Operation.QueuePriority = .normal,
+        keepingFor time: Duration? = nil, priority: Operation.QueuePriority = .normal,
         body: @escaping @MainActor @Sendable () throws -> Output
     ) async throws -> Output {
-        try await share(OperationKey(key), traits, priority) { _ in
+        try await share(OperationKey(key), traits, keepingFor: time, priority) { _ in
             TypedOperation(onMainActor: body)
         }
     }

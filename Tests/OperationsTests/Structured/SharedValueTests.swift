@@ -272,4 +272,63 @@ struct SharedValueTests {
         await queue.finished()
         #expect(queue.keyedWork.count == 0)
     }
+
+    // MARK: Results that are kept
+
+    /// Runs the shared work to its end, in a queue that a test scheduler runs.
+    private func value(
+        _ key: String, _ scheduler: TestScheduler, _ queue: OperationQueue, _ runs: Tally,
+        keepingFor time: Duration? = .seconds(10), failing: Bool = false
+    ) async throws -> Int {
+        let task = Task {
+            try await queue.sharedValue(by: key, keepingFor: time) { () throws -> Int in
+                if failing { throw Failure() }
+                return runs.increment()
+            }
+        }
+        let isOver = Tally()
+        Task {
+            _ = await task.result
+            isOver.increment()
+        }
+        let ended = await comesTrue {
+            (try? scheduler.runUntilIdle()) != nil && isOver.value == 1
+        }
+        #expect(ended)
+        return try await task.value
+    }
+
+    @Test func aResultCanBeKeptForATime() async throws {
+        let scheduler = TestScheduler(seed: 1)
+        let queue = scheduler.makeQueue()
+        let runs = Tally()
+        #expect(try await value("a", scheduler, queue, runs) == 1)
+        try scheduler.advance(by: .seconds(9))
+        #expect(try await value("a", scheduler, queue, runs) == 1)
+        #expect(queue.keyedWork.count == 1)
+        try scheduler.advance(by: .seconds(1))
+        #expect(queue.keyedWork.count == 0)
+        #expect(try await value("a", scheduler, queue, runs) == 2)
+        try scheduler.advance(by: .seconds(10))
+        // Neither errors are kept, nor results for no time.
+        await #expect(throws: Failure.self) {
+            try await value("b", scheduler, queue, runs, failing: true)
+        }
+        #expect(queue.keyedWork.count == 0)
+        #expect(try await value("c", scheduler, queue, runs, keepingFor: .zero) == 3)
+        #expect(queue.keyedWork.count == 0)
+    }
+
+    @Test func aKeptResultIsReleasedWhenItsTimeIsOver() async throws {
+        final class Picture: Sendable {}
+        let queue = OperationQueue()
+        weak var kept: Picture?
+        for _ in 0..<3 {
+            let picture = try await queue.sharedValue(
+                by: 1, keepingFor: .milliseconds(30)
+            ) { Picture() }
+            kept = picture
+        }
+        #expect(await comesTrue { kept == nil && queue.keyedWork.count == 0 })
+    }
 }
