@@ -11,18 +11,20 @@ extension OperationQueue {
     ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
     ///     further settings.
     ///   - capacity: how many operations, waiting or running, the queue may hold with this one.
+    ///   - limit: how long to wait for capacity; nil for as long as it takes. It does not limit the
+    ///     work, see ``OperationTrait/timeout(_:)``.
     ///   - body: the work.
-    /// - Throws: `CancellationError` if the task is cancelled while it waits; nothing is added
-    ///   then.
+    /// - Throws: ``OperationQueueFull`` if there was no capacity within the time;
+    ///   `CancellationError` if the task is cancelled while it waits. Nothing is added then.
     /// - Precondition: not called in an operation of this queue for which there can never be
     ///   capacity, because `capacity` operations of the queue, itself included, cannot end before.
     ///   Such a wait stops the program.
     @discardableResult
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait..., capacity: Int,
+        _ traits: OperationTrait..., capacity: Int, within limit: Duration? = nil,
         body: @escaping @Sendable () throws -> Output
     ) async throws -> TypedOperation<Output> {
-        try await take(made(body), capacity: capacity, traits)
+        try await take(made(body), capacity: capacity, within: limit, traits)
     }
 
     /// Adds an async function as an operation, once fewer than `capacity` operations are in the
@@ -31,10 +33,10 @@ extension OperationQueue {
     /// As the method for functions that are not async.
     @discardableResult
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait..., capacity: Int,
+        _ traits: OperationTrait..., capacity: Int, within limit: Duration? = nil,
         body: @escaping @Sendable () async throws -> Output
     ) async throws -> TypedOperation<Output> {
-        try await take(TypedOperation(body: body), capacity: capacity, traits)
+        try await take(TypedOperation(body: body), capacity: capacity, within: limit, traits)
     }
 
     /// Adds a function as an operation, if fewer than `capacity` operations are in the queue.
@@ -92,13 +94,14 @@ extension OperationQueue {
     }
 
     fileprivate func take<Output>(
-        _ operation: TypedOperation<Output>, capacity: Int, _ traits: [OperationTrait]
+        _ operation: TypedOperation<Output>, capacity: Int, within limit: Duration?,
+        _ traits: [OperationTrait]
     ) async throws -> TypedOperation<Output> {
         if !traits.isEmpty { operation.apply(traits) }
         // No other operation joins this one while it waits for capacity: it may give up, and is in
         // no queue.
         if let other = joined(by: operation, isAdded: false) { return other }
-        let reservation = try await acquireCapacity(below: capacity)
+        let reservation = try await acquireCapacity(below: capacity, within: limit)
         if let other = joined(by: operation) { return other }
         applyQueueQuality(to: operation)
         reservation.add(operation)
@@ -113,9 +116,10 @@ extension _OperationQueueMembers {
     /// As the method for functions of no actor.
     @discardableResult
     public func add<Output: Sendable>(
-        _ traits: OperationTrait..., capacity: Int,
+        _ traits: OperationTrait..., capacity: Int, within limit: Duration? = nil,
         body: @escaping @MainActor @Sendable () throws -> Output
     ) async throws -> TypedOperation<Output> {
-        try await take(TypedOperation(onMainActor: body), capacity: capacity, traits)
+        try await take(
+            TypedOperation(onMainActor: body), capacity: capacity, within: limit, traits)
     }
 }

@@ -20,9 +20,17 @@ extension OperationQueue {
     ///
     /// Reservations count as operations. However many callers wait, those that add their operations
     /// with ``CapacityReservation/add(_:)`` never bring the queue above `limit` operations.
-    package final func acquireCapacity(below limit: Int) async throws -> CapacityReservation {
+    ///
+    /// - Parameter time: how long to wait; nil for as long as it takes.
+    /// - Throws: also ``OperationQueueFull``, once that time has passed.
+    package final func acquireCapacity(
+        below limit: Int, within time: Duration? = nil
+    ) async throws -> CapacityReservation {
         try Task.checkCancellation()
         if let reservation = reserveCapacity(below: limit) { return reservation }
+        if let time, time <= .zero {
+            throw OperationQueueFull(queue: label, capacity: limit, duration: .zero)
+        }
         let wait = BlockedWait.task(forCapacityIn: self, below: limit)
         let companion = waitBegins()
         defer {
@@ -30,16 +38,27 @@ extension OperationQueue {
             wait?.end()
         }
         let ticket = capacityTickets.wrappingAdd(1, ordering: .relaxed).newValue
+        var timer: (any ScheduledAction)?
+        defer { timer?.cancel() }
         let isAdmitted = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 waitForCapacity(below: limit, ticket: ticket, continuation)
                 // The cancellation handler may have run before the waiter was in the queue.
                 if Task.isCancelled { cancelCapacityWait(ticket) }
+                // So may the timer, if it were set earlier.
+                timer = time.map { time in
+                    self.time.schedule(after: time.limitedToLongestTime) { [self] in
+                        cancelCapacityWait(ticket)
+                    }
+                }
             }
         } onCancel: {
             cancelCapacityWait(ticket)
         }
-        guard isAdmitted else { throw CancellationError() }
+        guard isAdmitted else {
+            try Task.checkCancellation()
+            throw OperationQueueFull(queue: label, capacity: limit, duration: time ?? .zero)
+        }
         return CapacityReservation(queue: self)
     }
 
@@ -66,7 +85,7 @@ extension OperationQueue {
         if hasCapacity { continuation.resume(returning: true) }
     }
 
-    /// Removes a capacity waiter whose task was cancelled.
+    /// Removes a capacity waiter that gives up: its task was cancelled, or its time is over.
     private func cancelCapacityWait(_ ticket: Int) {
         let (continuation, admitted) = event { state in
             let continuation = state.capacityQueue.remove(ticket)
@@ -89,6 +108,28 @@ extension OperationQueue {
 /// The last ticket of a capacity waiter. A task draws its ticket before it waits, because its
 /// cancellation may come first.
 private let capacityTickets = Atomic<Int>(0)
+
+/// The error of an addition that has waited for capacity for as long as it may; see
+/// ``OperationQueue/add(_:capacity:within:body:)-(_,_,_,()throws->Output)``.
+public struct OperationQueueFull: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The queue, as messages name it.
+    public let queue: String
+    /// The number of operations that the queue was not to exceed.
+    public let capacity: Int
+    /// How long the addition has waited.
+    public let duration: Duration
+
+    /// Makes an error about a queue.
+    public init(queue: String, capacity: Int, duration: Duration) {
+        (self.queue, self.capacity, self.duration) = (queue, capacity, duration)
+    }
+
+    /// A message for people.
+    public var description: String {
+        "\(queue) still held \(capacity) operation\(capacity == 1 ? "" : "s"), which is its "
+            + "capacity, after \(duration.text)"
+    }
+}
 
 /// Capacity for one operation in a queue, reserved until this value ends or an operation was added
 /// with it.

@@ -317,4 +317,52 @@ struct CapacityTests {
         #expect(added.value == 50 && queue.operationCount == 50)
         queue.cancelAllOperations()
     }
+
+    @Test func theWaitCanBeLimited() async throws {
+        let scheduler = TestScheduler(seed: 1)
+        let queue = scheduler.makeQueue(name: "uploads")
+        queue.isSuspended = true
+        queue.add {}
+        let late = Task {
+            try await queue.add(capacity: 1, within: .seconds(2)) { 1 }
+        }
+        await waiterCount(of: queue, reaches: 1)
+        try scheduler.advance(by: .seconds(1))
+        #expect(queue.snapshot { $0.capacityQueue.waiterCount } == 1)
+        try scheduler.advance(by: .seconds(1))
+        let error = await #expect(throws: OperationQueueFull.self) { try await late.value }
+        #expect(
+            error?.description
+                == "queue 'uploads' still held 1 operation, which is its capacity, after 2.0 s")
+        // Nobody waits, and nothing was added.
+        #expect(queue.operationCount == 1 && isQuiet(queue))
+        await #expect(throws: OperationQueueFull.self) {
+            try await queue.add(capacity: 1, within: .zero) {}
+        }
+        queue.cancelAllOperations()
+        try scheduler.run()
+        let soon = try await queue.add(capacity: 1, within: .zero) { 5 }
+        queue.isSuspended = false
+        try scheduler.run()
+        #expect(try soon.result == 5)
+    }
+
+    @Test func aWaitThatIsAdmittedInTimeIsNotEndedByItsTimer() async throws {
+        let queue = suspendedQueue()
+        let first = queue.add {}
+        let waiting = Task { try await queue.add(capacity: 1, within: .seconds(300)) { 1 } }
+        await waiterCount(of: queue, reaches: 1)
+        first.cancel()
+        queue.isSuspended = false
+        #expect(try await waiting.value.value == 1)
+        let cancelled = Task { () throws in
+            queue.isSuspended = true
+            queue.add {}
+            _ = try await queue.add(capacity: 1, within: .seconds(300)) { 1 }
+        }
+        await waiterCount(of: queue, reaches: 1)
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        queue.cancelAllOperations()
+    }
 }
