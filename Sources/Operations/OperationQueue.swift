@@ -25,6 +25,8 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// The scope of the ``withOperationQueue(name:width:onFailure:isolation:_:)`` call that made
     /// the queue.
     let companion: (any QueueCompanion)?
+    /// Whether additions must ask the companion, or the limit of ``overflow``.
+    let checksAdditions: Atomic<Bool>
     /// Runs the operations in tasks, if they inherit the task-local values of another task.
     let tasks: (any QueueTasks)?
 
@@ -69,6 +71,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         settings = Locked(Settings())
         driver = nil
         (companion, tasks) = (nil, nil)
+        checksAdditions = Atomic(false)
         state.pointee.queue = .passUnretained(self)
         QueueRegistry.insert(opaque)
     }
@@ -103,6 +106,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         self.state.initialize(to: state)
         self.settings = Locked(settings)
         (self.driver, self.companion, self.tasks) = (driver, companion, tasks)
+        checksAdditions = Atomic(companion != nil)
         self.state.pointee.queue = .passUnretained(self)
         QueueRegistry.insert(opaque)
     }

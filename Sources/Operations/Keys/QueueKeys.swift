@@ -14,8 +14,15 @@ final class QueueKeys: Sendable {
     /// after it comes.
     let throttled = KeyTable<(operation: TimedOperation, next: Duration)>()
     private let throttledCrowd = Locked(Crowd())
+    /// The groups that take turns, for as long as the queue's state knows of them.
+    private let groups = KeyTable<Group>()
+    private let groupCrowd = Locked(Crowd())
     let exclusive = KeyTable<KeyLimit>()
     let limited = KeyTable<KeyLimit>()
+
+    private struct Group: Sendable {
+        weak let group: ShareGroup?
+    }
 
     /// The budget of a key, and the number of operations that use it. The last of them removes the
     /// entry.
@@ -76,6 +83,22 @@ final class QueueKeys: Sendable {
             throttledCrowd.withLock { $0.wasSearched(leaving: count) }
         }
         return due - now
+    }
+
+    /// Returns the group with this key.
+    func group(_ key: OperationKey) -> ShareGroup {
+        let new = ShareGroup("\(key)")
+        let (group, isNewKey) = groups.change(key) { entry in
+            if let group = entry?.group { return (group, false) }
+            defer { entry = Group(group: new) }
+            return (new, entry == nil)
+        }
+        if isNewKey, groupCrowd.withLock({ $0.keyWasAdded() }) {
+            groups.removeAll { $0.group == nil }
+            let count = groups.count
+            groupCrowd.withLock { $0.wasSearched(leaving: count) }
+        }
+        return group
     }
 
     /// Forgets an operation that waits for a pause no longer.

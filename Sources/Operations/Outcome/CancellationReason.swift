@@ -27,6 +27,9 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
     /// An operation with the same key had not finished when the operation was added; see
     /// ``OperationTrait/deduplicated(by:)``.
     case duplicate(of: String)
+    /// The queue held as many operations as it may, and this one had to go; see
+    /// ``OperationQueue/overflow``.
+    case displaced(capacity: Int)
     /// An operation of the same scope or call, named here, ended with this error.
     case siblingFailed(operation: String, error: any Error)
     /// The body of the operation's scope, or the sequence of its call, threw this error.
@@ -48,6 +51,8 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
         case .outOfTime(let error): "\(error)"
         case .replaced(let operation): "\(operation) took its place"
         case .duplicate(let operation): "\(operation) does the same already"
+        case .displaced(let capacity):
+            "its queue held \(capacity) operation\(capacity == 1 ? "" : "s") already"
         case .siblingFailed(let operation, let error):
             "\(operation) of the same scope failed: \(error)"
         case .scopeFailed(let error): "its scope failed: \(error)"

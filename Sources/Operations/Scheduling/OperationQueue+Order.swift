@@ -14,7 +14,10 @@ extension OperationQueue {
         get { snapshot { $0.order.setting } }
         set {
             guard !isMain else { return }
-            eventOffering { $0.arrange(order: newValue, agingSpan: $0.order.agingSpan) }
+            eventOffering {
+                $0.arrange(
+                    order: newValue, agingSpan: $0.order.agingSpan, hasGroups: $0.order.hasGroups)
+            }
         }
     }
 
@@ -46,7 +49,10 @@ extension OperationQueue {
             }
             guard !isMain else { return }
             let span = newValue.map { max(Int64(clamping: $0.wholeNanoseconds), 1) }
-            eventOffering { $0.arrange(order: $0.order.setting, agingSpan: span) }
+            eventOffering {
+                $0.arrange(
+                    order: $0.order.setting, agingSpan: span, hasGroups: $0.order.hasGroups)
+            }
         }
     }
 
@@ -54,6 +60,15 @@ extension OperationQueue {
     package final var nanoseconds: Int64 {
         let clock = clock
         return clock?() ?? Int64(truncatingIfNeeded: monotonicNanoseconds())
+    }
+
+    /// Sets the group of an operation that has just come into the queue.
+    func setShare(_ share: Share, of operation: Operation) {
+        guard !isMain else { return }
+        eventOffering { state in
+            guard operation.status.phase != .finished else { return }
+            state.setShare(share, of: operation)
+        }
     }
 
     /// Sets the deadline of an operation in the queue. Returns false if the operation has finished.

@@ -66,10 +66,16 @@ extension OperationQueue {
 
     @inline(__always)
     func tryEnqueue(_ operation: consuming Operation) throws(OperationMisuse) {
-        guard let companion else { return try insert(operation) }
-        let added = [copy operation]
-        try companion.willAdd(added)
-        defer { companion.didAdd(added, to: self) }
+        guard checksAdditions.load(ordering: .relaxed) else { return try insert(operation) }
+        try checkAndEnqueue(operation)
+    }
+
+    @inline(never)
+    private func checkAndEnqueue(_ operation: Operation) throws(OperationMisuse) {
+        let added = [operation]
+        try companion?.willAdd(added)
+        defer { companion?.didAdd(added, to: self) }
+        makeRoom(for: operation)
         try insert(operation)
     }
 
@@ -113,6 +119,17 @@ extension OperationQueue {
     ) {
         do { try companion?.willAdd(operations) } catch { misuse(error) }
         defer { companion?.didAdd(operations, to: self) }
+        guard checksAdditions.load(ordering: .relaxed), overflow != nil else {
+            return addAll(operations, reserved: reserved, behind: leader)
+        }
+        // One by one: an operation may displace one that was added before it.
+        for operation in leader == nil ? operations : operations.reversed() {
+            makeRoom(for: operation)
+            addAll([operation], reserved: reserved, behind: leader)
+        }
+    }
+
+    private func addAll(_ operations: [Operation], reserved: Bool, behind leader: Operation?) {
         operations.withUnsafeBufferPointer { buffer in
             // The array keeps all operations alive, so their references need not be counted here.
             buffer.withMemoryRebound(to: Unmanaged<Operation>.self) {

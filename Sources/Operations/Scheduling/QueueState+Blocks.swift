@@ -4,10 +4,12 @@
 import Synchronization
 
 extension QueueState {
-    /// Decides ``takesBlocks`` anew, because one of the conditions has changed.
+    /// Decides ``takesBlocks`` and ``recordsArrivals`` anew, because one of the conditions has
+    /// changed.
     mutating func decideAboutBlocks() {
+        recordsArrivals = notifiesEach || overflow.setting != nil
         takesBlocks =
-            qualityRank == 0 && order.isDefault && !notifiesEach && !isInstrumented
+            qualityRank == 0 && order.isDefault && !recordsArrivals && !isInstrumented
             && executor.isSame(as: .workers)
     }
 

@@ -47,6 +47,7 @@ extension QueueState {
         if ring.isReady(place, lane: lane) {
             ring.clearReady(place, lane: lane)
         } else {
+            if order.hasGroups { rescheduled.starts(place) }
             _ = removeReadyOutOfOrder(place)
         }
         if order.isStrict { order.advance(to: place + 1) }

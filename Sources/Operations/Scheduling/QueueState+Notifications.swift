@@ -69,7 +69,14 @@ extension QueueState {
         }
     }
 
-    mutating func record(arrivalOf operation: Operation) {
+    /// Records that an operation is in the queue, if ``recordsArrivals``.
+    @inline(never)
+    mutating func arrived(_ operation: Operation) {
+        if notifiesEach { record(arrivalOf: operation) }
+        hasRoom(operation)
+    }
+
+    private mutating func record(arrivalOf operation: Operation) {
         guard !operation.status.has(.barrier) else { return }
         hasChanges = true
         recorder?.record(.arrival(operation))

@@ -48,7 +48,7 @@ extension QueueState {
     ) {
         if order.isAging {
             rescheduled.setReady(place, lane: state.lane, since: time ?? now(), in: order)
-        } else if state.has(.rescheduled) {
+        } else if state.has(.rescheduled) || order.sharesFairly {
             rescheduled.setReady(place, lane: state.lane, in: order)
             // The operation may go before others of its lane.
             if rescheduled.hasDeadlines, state.lane >= lowestClaimedLane { recallClaims() }
@@ -78,12 +78,9 @@ extension QueueState {
 
     @inline(never)
     mutating func bestInOrder() -> (place: Int, lane: Int)? {
-        switch order {
-        case .priority: bestByPriority()
-        case .aging, .lifo(_?): rescheduled.first(upTo: limit)
-        case .lifo(nil): bestOfLast()
-        case .fifo(let cursor, _): bestStrictly(from: cursor)
-        }
+        if let cursor = order.cursor { return bestStrictly(from: cursor) }
+        if order.reschedulesAll { return rescheduled.first(upTo: limit) }
+        return order.setting == .lifo ? bestOfLast() : bestByPriority()
     }
 
     private mutating func bestOfLast() -> (place: Int, lane: Int)? {
@@ -146,11 +143,15 @@ extension QueueState {
 
     // MARK: Changes
 
-    /// Changes the order and the aging span.
+    /// Changes the order, the aging span, and whether the queue has groups.
     ///
     /// - Complexity: O(n log n).
-    mutating func arrange(order setting: OperationQueueOrder, agingSpan span: Int64?) {
-        guard setting != order.setting || span != order.agingSpan else { return }
+    mutating func arrange(
+        order setting: OperationQueueOrder, agingSpan span: Int64?, hasGroups: Bool
+    ) {
+        guard
+            setting != order.setting || span != order.agingSpan || hasGroups != order.hasGroups
+        else { return }
         materializeAll()
         var ready: [(place: Int, since: Int64?)] = []
         for place in ring.head..<ring.tail {
@@ -159,16 +160,37 @@ extension QueueState {
             }
             let since = rescheduled.readySince(place)
             if removeReady(place, state: state) { ready.append((place, since)) }
-            // Without aging, the operation goes by its place.
+            // Without aging and groups, the operation goes by its place.
             if !state.has(.rescheduled) { rescheduled.forget(place) }
         }
-        order = ReadyOrder(setting, agingSpan: span, cursor: ring.head)
+        order = ReadyOrder(setting, agingSpan: span, hasGroups: hasGroups, cursor: ring.head)
+        rescheduled.shareFairly(order.sharesFairly)
         for (place, since) in ready {
             ring[place]?.operation?._withUnsafeGuaranteedRef {
                 insertReady($0, place: place, readySince: since)
             }
         }
         recallClaims()
+    }
+
+    /// Gives an operation that has just come a group. The queue has groups until it is empty.
+    mutating func setShare(_ share: Share, of operation: Operation) {
+        if !order.hasGroups {
+            arrange(order: order.setting, agingSpan: order.agingSpan, hasGroups: true)
+        }
+        let (place, state) = (operation.place, operation.status)
+        guard state.phase != .starting, state.phase != .executing else { return }
+        operation.lifecycle.insert(.rescheduled)
+        let wasReady = removeReady(place, state: state)
+        rescheduled.setShare(share, at: place)
+        if wasReady { insertReady(operation, place: place) }
+    }
+
+    /// Ends to let groups take turns. The queue is empty.
+    @inline(never)
+    mutating func forgetGroups() {
+        order = ReadyOrder(order.setting, agingSpan: order.agingSpan, cursor: ring.head)
+        rescheduled.shareFairly(false)
     }
 
     /// Gives an unfinished operation of the queue a deadline.

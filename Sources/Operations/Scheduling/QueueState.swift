@@ -38,6 +38,7 @@ struct QueueState: ~Copyable {
     /// Whether a block that is added now may stay without an operation.
     var takesBlocks = true
     var capacityQueue = CapacityQueue()
+    var overflow = OverflowState()
     /// The urgencies of the references to this queue that its executor holds.
     var offered = OfferedUrgencies()
     /// The lowest lane from which a claim may hold operations that have not begun.
@@ -70,6 +71,8 @@ struct QueueState: ~Copyable {
     /// Whether observers must be notified of each operation that arrives or leaves. While this is
     /// set, each operation leaves by itself, so that each change is reported when it happens.
     var notifiesEach = false { didSet { decideAboutBlocks() } }
+    /// Whether something has to be recorded about each operation that arrives.
+    var recordsArrivals = false
     /// The operations that were claimed when they were given their permits, retained for the
     /// workers; see `grant`.
     var admitted = AdmittedOperations()
@@ -226,7 +229,7 @@ struct QueueState: ~Copyable {
         operation.sequence.store(place, ordering: .relaxed)
         // From here on other threads can reach the queue from the operation.
         operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
-        if notifiesEach { record(arrivalOf: operation) }
+        if recordsArrivals { arrived(operation) }
         if !state.has(.fastPath) {
             unbatchableCount += 1
             if state.has(.barrier) {
@@ -377,6 +380,7 @@ struct QueueState: ~Copyable {
             departure.unused = ring.shrink()
             idleCount += 1
             departure.waiters = waiters.takeAll()
+            if order.hasGroups { forgetGroups() }
         }
         if capacityQueue.isWaitedFor { admit(with: &departure) }
         if unbatchableCount > 0 || !usesFastPath { departure.declined = takeDeclined() }
@@ -396,7 +400,9 @@ struct QueueState: ~Copyable {
         if claim.isMaterialized { return nil }
         if claim.hasOpenEntries { detachOpen(in: claim) }
         var leaving = 0
-        if claim.isCancelled || notifiesEach || !rescheduled.isEmpty {
+        if claim.isCancelled || notifiesEach || !rescheduled.isEmpty
+            || !overflow.displaced.isEmpty
+        {
             claim.forEachTaken { leaves($0, from: claim) }
         }
         claim.forEachTakenPlace { place, count in
@@ -461,6 +467,7 @@ struct QueueState: ~Copyable {
 
     private mutating func leaves(_ operation: Operation) {
         if notifiesEach { record(departureOf: operation) }
+        if !overflow.displaced.isEmpty { isNotDisplaced(operation) }
         if !rescheduled.isEmpty { rescheduled.forget(operation.place) }
     }
 

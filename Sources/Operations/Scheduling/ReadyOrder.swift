@@ -2,68 +2,54 @@
 /// OrderOfClaims.md.
 ///
 /// The rule reads no clock: callers pass the times. Spans and times are in nanoseconds.
-enum ReadyOrder {
-    /// The highest priority goes first; among equal priorities, the earliest deadline, and then the
-    /// first place.
-    case priority
-    /// As ``priority``, but a ready operation counts one priority higher after each span.
-    case aging(span: Int64)
-    /// As ``priority``, or as ``aging(span:)`` if there is a span, but the last place goes first.
-    case lifo(agingSpan: Int64?)
-    /// The first place goes first, whether its operation is ready or not. No operation before the
-    /// cursor holds back others. The span is kept for the next order and has no effect in this one.
-    case fifo(cursor: Int, agingSpan: Int64?)
+///
+/// - ``OperationQueueOrder/priority``: the highest priority goes first; among equal priorities, the
+///   earliest deadline, and then the first place.
+/// - ``OperationQueueOrder/lifo``: the same, but the last place goes first.
+/// - ``OperationQueueOrder/fifo``: the first place goes first, whether its operation is ready or
+///   not. No operation before the cursor holds back others.
+/// - With a span, a ready operation counts one priority higher after each span.
+/// - With groups, the groups of one priority take turns, and the order decides within a group.
+///
+/// A strict order keeps the span and the groups for the next order. They have no effect in it.
+struct ReadyOrder {
+    /// The queue's order as users set it.
+    let setting: OperationQueueOrder
+    /// The queue's span as users set it, whether it has an effect or not.
+    let agingSpan: Int64?
+    /// Whether the queue has groups, whether these have an effect or not.
+    let hasGroups: Bool
+    /// Whether only priorities, places and barriers decide the order.
+    let isDefault: Bool
+    /// The place before which no operation holds back others; nil if the order is not strict.
+    private(set) var cursor: Int?
+
+    /// The default order.
+    static var priority: ReadyOrder { ReadyOrder(.priority, agingSpan: nil, cursor: 0) }
 
     /// - Parameter cursor: the place at which a strict order begins.
-    init(_ order: OperationQueueOrder, agingSpan span: Int64?, cursor: Int) {
-        switch order {
-        case .priority: self = span.map { .aging(span: $0) } ?? .priority
-        case .fifo: self = .fifo(cursor: cursor, agingSpan: span)
-        case .lifo: self = .lifo(agingSpan: span)
-        }
-    }
-
-    // MARK: Settings
-
-    /// The queue's order as users set it.
-    var setting: OperationQueueOrder {
-        switch self {
-        case .priority, .aging: .priority
-        case .lifo: .lifo
-        case .fifo: .fifo
-        }
-    }
-
-    /// The queue's span as users set it, whether it has an effect or not.
-    var agingSpan: Int64? {
-        switch self {
-        case .priority: nil
-        case .aging(let span): span
-        case .lifo(let span), .fifo(_, let span): span
-        }
+    init(
+        _ setting: OperationQueueOrder, agingSpan: Int64?, hasGroups: Bool = false, cursor: Int
+    ) {
+        (self.setting, self.agingSpan, self.hasGroups) = (setting, agingSpan, hasGroups)
+        isDefault = setting == .priority && agingSpan == nil && !hasGroups
+        self.cursor = setting == .fifo ? cursor : nil
     }
 
     // MARK: Properties of the rule
 
-    /// Whether only priorities, places and barriers decide the order.
-    @inline(__always)
-    var isDefault: Bool {
-        // In this form the compiler compares little more than the byte that tells the cases apart.
-        switch self {
-        case .aging, .lifo, .fifo: false
-        case .priority: true
-        }
-    }
-
     /// Whether the order is strictly the order of adding.
     @inline(__always)
-    var isStrict: Bool { if case .fifo = self { true } else { false } }
+    var isStrict: Bool { cursor != nil }
 
-    /// Whether a ready operation counts for more as time goes by. All ready operations are then
-    /// among the ``RescheduledOperations``.
-    var isAging: Bool { effectiveSpan != nil }
+    /// Whether a ready operation counts for more as time goes by.
+    var isAging: Bool { agingSpan != nil && !isStrict }
 
-    private var effectiveSpan: Int64? { isStrict ? nil : agingSpan }
+    /// Whether groups take turns.
+    var sharesFairly: Bool { hasGroups && !isStrict }
+
+    /// Whether all ready operations are among the ``RescheduledOperations``.
+    var reschedulesAll: Bool { isAging || sharesFairly }
 
     /// Returns the key that orders a ready operation.
     ///
@@ -81,21 +67,19 @@ enum ReadyOrder {
     ///     without aging.
     func sortKey(_ turn: SortKey, place: Int, lane: Int, readySince time: Int64?) -> SortKey {
         var key = turn
-        if case .lifo = self { key.number = -place }
-        if let span = effectiveSpan, let time { key.step = time / span - Int64(lane) }
+        if setting == .lifo { key.number = -place }
+        if isAging, let agingSpan, let time {
+            key.step = time / agingSpan - Int64(lane)
+        } else if sharesFairly {
+            key.step = -Int64(lane)
+        }
         return key
     }
 
     // MARK: The cursor of a strict order
 
-    /// The place before which no operation holds back others; nil if the order is not strict.
-    var cursor: Int? { if case .fifo(let cursor, _) = self { cursor } else { nil } }
-
     /// Moves the cursor to `place`; the operations before it are past.
-    mutating func advance(to place: Int) {
-        guard case .fifo(_, let span) = self else { return }
-        self = .fifo(cursor: place, agingSpan: span)
-    }
+    mutating func advance(to place: Int) { if isStrict { cursor = place } }
 
     /// Moves the cursor back to `place` if it is further on. The operation there is no longer past.
     @inline(never)

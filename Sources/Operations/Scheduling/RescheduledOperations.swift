@@ -2,7 +2,7 @@ import OperationsRuntime
 
 /// The operations of a queue that do not start in the order of their places. Such an operation has
 /// a deadline, or its priority was changed while the operation was in the queue, or the queue
-/// counts how long its operations have been ready.
+/// counts how long its operations have been ready, or has groups of operations.
 ///
 /// An operation whose priority was changed goes behind those that had the new priority at that
 /// moment, whatever its place in the ring. The number of its ``SortKey`` is the first place that
@@ -12,6 +12,7 @@ struct RescheduledOperations {
     private struct Standing {
         /// The key by deadline and place, which does not depend on the order of the queue.
         var turn: SortKey
+        var share = Share()
         /// Where the operation is, if it is among the ready ones.
         var entry: Entry?
         /// The time since which the operation has been ready, if the queue ages its operations.
@@ -21,12 +22,15 @@ struct RescheduledOperations {
 
     private enum Entry {
         case ready(lane: Int, Heap<SortKey, Int>.Ticket)
+        case shared(lane: Int, Heap<SortKey, Int>.Ticket)
         case held(lane: Int, Heap<Int, SortKey>.Ticket)
     }
 
     private var standings: [Int: Standing] = [:]
     /// The places of ready operations by priority level; empty before the first.
     private var lanes: [Heap<SortKey, Int>] = []
+    /// The same where groups take turns; empty otherwise.
+    private var fairLanes: [FairLane] = []
     /// The keys of ready operations that were met behind a barrier, by place, until the barrier has
     /// gone.
     private var held = Heap<Int, SortKey>()
@@ -43,10 +47,31 @@ struct RescheduledOperations {
     /// be among the ready ones here.
     mutating func startTurnAnew(at place: Int, number: Int) {
         lastTicket += 1
-        let deadline = standings[place]?.turn.deadline ?? SortKey.noDeadline
+        let old = standings[place]
+        let deadline = old?.turn.deadline ?? SortKey.noDeadline
         standings[place] = Standing(
-            turn: SortKey(deadline: deadline, number: number, ticket: lastTicket))
+            turn: SortKey(deadline: deadline, number: number, ticket: lastTicket),
+            share: old?.share ?? Share())
     }
+
+    /// Gives an operation a group. The operation must not be among the ready ones here.
+    mutating func setShare(_ share: Share, at place: Int) {
+        var standing = standing(at: place)
+        standing.share = share
+        standings[place] = standing
+    }
+
+    /// The group of an operation.
+    func share(_ place: Int) -> Share? { standings[place]?.share }
+
+    /// Begins or ends to let groups take turns. No operation is among the ready ones here.
+    mutating func shareFairly(_ areShared: Bool) {
+        if areShared == !fairLanes.isEmpty { return }
+        fairLanes = areShared ? .init(repeating: FairLane(), count: PriorityLanes.count) : []
+    }
+
+    /// The number of groups that are known, of all priorities.
+    var groupCount: Int { fairLanes.reduce(0) { $0 + $1.groupCount } }
 
     /// Gives an operation a deadline. The operation keeps its number, by default its place, and its
     /// age. The operation must not be among the ready ones here.
@@ -100,10 +125,15 @@ struct RescheduledOperations {
     ) {
         let key = order.sortKey(
             standing.turn, place: place, lane: lane, readySince: standing.readySince)
-        standing.entry = entry(place, key, lane: lane)
+        standing.entry = entry(place, key, lane: lane, of: standing.share.group)
     }
 
-    private mutating func entry(_ place: Int, _ key: SortKey, lane: Int) -> Entry {
+    private mutating func entry(
+        _ place: Int, _ key: SortKey, lane: Int, of group: ShareGroup
+    ) -> Entry {
+        if !fairLanes.isEmpty {
+            return .shared(lane: lane, fairLanes[lane].insert(place, at: key, of: group))
+        }
         if lanes.isEmpty { lanes = .init(repeating: Heap(), count: PriorityLanes.count) }
         return .ready(lane: lane, lanes[lane].insert(place, at: key))
     }
@@ -115,10 +145,20 @@ struct RescheduledOperations {
         switch standings[place]?.entry {
         case nil: return false
         case .ready(let lane, let ticket): lanes[lane].remove(ticket)
+        case .shared(let lane, let ticket):
+            if let share = share(place) { fairLanes[lane].remove(ticket, of: share.group) }
         case .held(_, let ticket): held.remove(ticket)
         }
         standings[place]?.entry = nil
         return true
+    }
+
+    /// Records that the group of a ready operation has its turn, because the operation starts.
+    mutating func starts(_ place: Int) {
+        guard let standing = standings[place], case .shared(let lane, _) = standing.entry else {
+            return
+        }
+        fairLanes[lane].starts(standing.share)
     }
 
     /// Returns the sort key and place of the first operation of a lane. Operations with places
@@ -129,15 +169,29 @@ struct RescheduledOperations {
     /// - Complexity: O(log n), amortised over all ready operations.
     @inline(never)
     mutating func first(_ lane: Int, upTo limit: Int = .max) -> (key: SortKey, place: Int)? {
-        guard !lanes.isEmpty else { return nil }
+        guard !lanes.isEmpty || !fairLanes.isEmpty else { return nil }
         while let place = held.firstKey, let key = held.removeFirst(upTo: limit) {
-            guard case .held(let lane, _) = standings[place]?.entry else { continue }
-            let entry = entry(place, key, lane: lane)
+            guard let standing = standings[place], case .held(let lane, _) = standing.entry else {
+                continue
+            }
+            let entry = entry(place, key, lane: lane, of: standing.share.group)
             standings[place]?.entry = entry
         }
+        if !fairLanes.isEmpty { return firstFairly(lane, upTo: limit) }
         while let key = lanes[lane].firstKey, let place = lanes[lane].first {
             if place <= limit { return (key, place) }
             _ = lanes[lane].removeFirst(upTo: key)
+            standings[place]?.entry = .held(lane: lane, held.insert(key, at: place))
+        }
+        return nil
+    }
+
+    private mutating func firstFairly(
+        _ lane: Int, upTo limit: Int
+    ) -> (key: SortKey, place: Int)? {
+        while let (key, place) = fairLanes[lane].first {
+            if place <= limit { return (key, place) }
+            _ = clearReady(place)
             standings[place]?.entry = .held(lane: lane, held.insert(key, at: place))
         }
         return nil
@@ -150,7 +204,7 @@ struct RescheduledOperations {
     /// - Complexity: O(log n), amortised over all ready operations.
     mutating func first(upTo limit: Int = .max) -> (place: Int, lane: Int)? {
         var best: (key: SortKey, place: Int, lane: Int)?
-        for lane in lanes.indices {
+        for lane in 0..<PriorityLanes.count {
             guard let first = first(lane, upTo: limit) else { continue }
             if let best, best.key < first.key { continue }
             best = (first.key, first.place, lane)
@@ -165,6 +219,7 @@ struct RescheduledOperations {
     /// - Parameter order: the order of the queue, in which all ready operations here were put.
     mutating func renumber(_ places: Renumbering, in order: ReadyOrder) {
         let old = standings
+        for lane in fairLanes.indices { fairLanes[lane].removeAll() }
         (standings, lanes, held, deadlines) = ([:], [], Heap(), 0)
         for (place, var standing) in old {
             guard let place = places(place) else { continue }
@@ -172,7 +227,7 @@ struct RescheduledOperations {
             count(standing, 1)
             switch standing.entry {
             case nil: break
-            case .ready(let lane, _), .held(let lane, _):
+            case .ready(let lane, _), .shared(let lane, _), .held(let lane, _):
                 insert(&standing, place: place, lane: lane, in: order)
             }
             standings[place] = standing

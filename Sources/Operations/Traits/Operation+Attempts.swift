@@ -20,6 +20,10 @@ extension Operation {
         var delay = plan.delay ?? .zero
         if let keys {
             enter(keys, plan)
+            if let group = plan.group {
+                let share = Share(group: keys.group(group.key), weight: group.weight)
+                queue.setShare(share, of: self)
+            }
             costs += keys.costs(of: plan)
             delay = max(delay, enterTimes(keys, plan, now: now) ?? .zero)
         }
@@ -226,6 +230,6 @@ extension _OperationMembers {
 extension OperationOptions {
     var hasKeys: Bool {
         joinedKey != nil || latestKey != nil || debounce != nil || throttle != nil
-            || !limits.isEmpty
+            || group != nil || !limits.isEmpty
     }
 }

@@ -101,6 +101,39 @@ extension OperationTrait {
         return OperationTrait { $0.limits.append(limit) }
     }
 
+    /// Makes the operation one of a group, so that the groups of a queue take turns.
+    ///
+    /// ```swift
+    /// queue.add(.group(request.tenant)) { try await handle(request) }
+    /// ```
+    ///
+    /// Where many operations of one tenant wait, those of another need not wait behind all of them.
+    /// Among ready operations of one ``Operation/queuePriority``, the groups start operations in
+    /// turn, in proportion to their weights: a group of weight 2 starts two where one of weight 1
+    /// starts one. A group alone gets every slot of the queue. Turns that a group does not use are
+    /// lost: it cannot save them up. Operations without this trait are one group, of weight 1.
+    ///
+    /// Within a group the ``OperationQueue/order`` of the queue decides, and so do deadlines. With
+    /// ``OperationQueue/aging``, an operation that has risen goes before the groups of lower
+    /// priorities. In the order ``OperationQueueOrder/fifo`` the trait has no effect, nor has it in
+    /// the main queue. What counts are starts, not the time that operations take.
+    ///
+    /// - Parameters:
+    ///   - key: a value that the operations of the group have in common.
+    ///   - weight: the share of the turns, from 1 to 1,000,000. It belongs to the operation: if
+    ///     operations of a group differ, each counts with its own.
+    /// - Complexity: O(log n) to add and to start an operation. A group costs memory while
+    ///   operations of it wait, and then until the others have had as many turns.
+    public static func group(
+        _ key: some Hashable & Sendable, weight: Int = 1
+    ) -> OperationTrait {
+        if !(1...1_000_000).contains(weight) {
+            misuse("a group cannot have the weight \(weight): use 1 to 1,000,000")
+        }
+        let group = OperationOptions.Group(key: OperationKey(key), weight: weight)
+        return OperationTrait { $0.group = group }
+    }
+
     /// The number of permits of a budget that the operation uses while it runs; see
     /// ``ConcurrencyBudget``.
     ///

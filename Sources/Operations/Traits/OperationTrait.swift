@@ -79,6 +79,11 @@ struct OperationOptions: Sendable {
         let interval: Duration
     }
 
+    struct Group: Sendable {
+        let key: OperationKey
+        let weight: Int
+    }
+
     struct Rate: Sendable {
         let limit: RateLimit
         /// Nil for the bucket that operations without a key share.
@@ -107,6 +112,7 @@ struct OperationOptions: Sendable {
     var latestKey: OperationKey?
     var debounce: Debounce?
     var throttle: Throttle?
+    var group: Group?
     var limits: [Limit] = []
     var costs: [PermitRequest.Cost] = []
     var rates: [Rate] = []
@@ -118,7 +124,7 @@ struct OperationOptions: Sendable {
     /// them out.
     var needsController: Bool {
         delay != nil || timeout != nil || deadline != nil || mayRunAgain || joinedKey != nil
-            || latestKey != nil || debounce != nil || throttle != nil
+            || latestKey != nil || debounce != nil || throttle != nil || group != nil
             || !limits.isEmpty || !costs.isEmpty || !rates.isEmpty
     }
 }

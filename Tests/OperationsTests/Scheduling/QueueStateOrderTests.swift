@@ -168,7 +168,8 @@ private final class DrivenQueue {
         case .add(let name, let priority, let deadline): add(name, priority, deadline)
         case .barrier(let name): addBarrier(name)
         case .advance(let nanoseconds): clock.advance(by: nanoseconds)
-        case .arrange(let order, let span): state.arrange(order: order, agingSpan: span)
+        case .arrange(let order, let span):
+            state.arrange(order: order, agingSpan: span, hasGroups: false)
         case .setPriority(let name, let priority):
             if let operation = operations[name] {
                 state.changePriority(of: operation, to: priority)

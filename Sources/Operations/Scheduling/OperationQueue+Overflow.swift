@@ -1,0 +1,138 @@
+// The limit of a queue's operations. An addition first asks for room, in one hold of the lock. If
+// there is none, the operation that has to go is chosen in the same hold, and is cancelled after
+// it. So the rule holds however many threads add operations.
+
+import OperationsRuntime
+import Synchronization
+
+extension OperationQueue {
+    /// What becomes of operations that are added while the queue is full; nil, for a queue without
+    /// a limit, unless set.
+    ///
+    /// ```swift
+    /// frames.overflow = .dropOldest(capacity: 8)
+    /// ```
+    ///
+    /// All operations count, waiting and running, but not barriers. Only operations that wait are
+    /// dropped: an operation that has begun goes on. If all others have begun, the operation that
+    /// is added is dropped. A dropped operation is cancelled with the reason
+    /// ``CancellationReason/displaced(capacity:)``, finishes as cancelled operations do, and no
+    /// longer counts. Pieces of tasks (``executor``) count and are never dropped.
+    ///
+    /// The limit holds from the next addition on: setting it cancels nothing. Setting the overflow
+    /// of ``main`` has no effect. For one addition, there are `add(_:capacity:within:body:)`, which
+    /// waits, and `tryAdd(_:capacity:body:)`, which returns nil. They obey their own capacity, and
+    /// this limit as well.
+    ///
+    /// - Complexity: an addition to a full queue takes O(running operations), with
+    ///   ``OperationQueueOverflow/dropOldest(capacity:)``.
+    public final var overflow: OperationQueueOverflow? {
+        get { snapshot { $0.overflow.setting } }
+        set {
+            guard !isMain else { return }
+            event { state in
+                state.overflow.setting = newValue
+                state.decideAboutBlocks()
+                // The queue can drop operations, and no blocks.
+                if newValue != nil { state.materializeAll() }
+            }
+            checksAdditions.store(companion != nil || newValue != nil, ordering: .releasing)
+        }
+    }
+
+    /// Makes room for an operation that is about to be added, or cancels it if there is none.
+    final func makeRoom(for operation: Operation) {
+        while true {
+            switch event({ $0.makeRoom(for: operation) }) {
+            case .room: return
+            case .none(let capacity):
+                return operation.cancel(because: .displaced(capacity: capacity))
+            case .displacing(let other, let capacity):
+                if other.displace(because: .displaced(capacity: capacity)) { continue }
+                // That operation has begun meanwhile.
+                event { $0.isNotDisplaced(other) }
+            }
+        }
+    }
+}
+
+extension Operation {
+    /// Cancels the operation, unless it has begun. Returns whether it will not begin.
+    fileprivate final func displace(because reason: CancellationReason) -> Bool {
+        let isDisplaced = withExtras { extras in
+            // Who reads the reason takes this lock, so both change together.
+            guard exchange({ $0.displaced() }) != nil else { return false }
+            if extras.cancellationReason == nil { extras.cancellationReason = reason }
+            return true
+        }
+        if isDisplaced { CancelRound.cancel([self]) }
+        return isDisplaced
+    }
+}
+
+extension LifecycleState {
+    /// The operation must not begin, if it has not. An operation that is to be cancelled anyway
+    /// counts as displaced, too.
+    fileprivate mutating func displaced() -> Actions? {
+        switch phase {
+        case .starting, .executing, .finished: return nil
+        case .created, .waiting, .checkingReadiness, .queued:
+            insert(.cancellationPending)
+            return []
+        }
+    }
+}
+
+extension QueueState {
+    enum Room {
+        case room
+        /// The caller must cancel this operation, and ask again.
+        case displacing(Operation, capacity: Int)
+        /// There is no room: nothing waits that could go instead.
+        case none(capacity: Int)
+    }
+
+    /// Finds room for an operation that is about to be added.
+    mutating func makeRoom(for operation: Operation) -> Room {
+        guard let setting = overflow.setting, !operation.isNeverDisplaced else { return .room }
+        let count = operationCount - overflow.displaced.count + overflow.arriving.count
+        if count < setting.capacity {
+            overflow.arriving.insert(ObjectIdentifier(operation))
+            return .room
+        }
+        if setting.dropsOldest, let oldest = oldestToDisplace() {
+            overflow.displaced.insert(ObjectIdentifier(oldest))
+            return .displacing(oldest, capacity: setting.capacity)
+        }
+        overflow.displaced.insert(ObjectIdentifier(operation))
+        return .none(capacity: setting.capacity)
+    }
+
+    private func oldestToDisplace() -> Operation? {
+        for place in ring.head..<ring.tail {
+            guard let operation = ring[place]?.operation?.takeUnretainedValue() else { continue }
+            let state = operation.status
+            if !state.isAtWork, state.phase != .finished, !operation.isNeverDisplaced,
+                !overflow.displaced.contains(ObjectIdentifier(operation))
+            {
+                return operation
+            }
+        }
+        return nil
+    }
+
+    /// Records that an operation has begun before it could be displaced.
+    mutating func isNotDisplaced(_ operation: Operation) {
+        overflow.displaced.remove(ObjectIdentifier(operation))
+    }
+
+    /// Records that an operation is in the queue for which there was room.
+    mutating func hasRoom(_ operation: Operation) {
+        overflow.arriving.remove(ObjectIdentifier(operation))
+    }
+}
+
+extension Operation {
+    /// Whether the queue must not drop the operation: it is a barrier, or runs a piece of a task.
+    fileprivate final var isNeverDisplaced: Bool { status.has(.barrier) || isPieceOfTask }
+}

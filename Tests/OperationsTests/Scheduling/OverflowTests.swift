@@ -1,0 +1,163 @@
+import OperationsRuntime
+import OperationsTestKit
+import OperationsTestSupport
+import Testing
+
+@testable import Operations
+
+/// Queues that drop operations when they are full.
+@Suite(.ownThreads, .timeLimit(.minutes(5)))
+struct OverflowTests {
+    private func names(_ queue: OperationQueue) -> [String] {
+        queue.operations.filter { !$0.isCancelled }.compactMap(\.name)
+    }
+
+    @Test func theOldestThatWaitsIsDropped() async throws {
+        let queue = suspendedQueue()
+        queue.overflow = .dropOldest(capacity: 2)
+        let operations = (1...4).map { number in queue.add("\(number)") { number } }
+        #expect(names(queue) == ["3", "4"])
+        #expect(operations[0].isCancelled && operations[1].isCancelled)
+        guard case .displaced(capacity: 2)? = operations[0].cancellationReason else {
+            Issue.record("\(String(describing: operations[0].cancellationReason))")
+            return
+        }
+        #expect(
+            operations[0].cancellationReason?.description == "its queue held 2 operations already")
+        await operations[0].finished()
+        queue.isSuspended = false
+        #expect(try await operations[3].value == 4)
+        await #expect(throws: OperationCancellation.self) { try await operations[1].value }
+    }
+
+    @Test func theNewestIsDropped() async throws {
+        let queue = suspendedQueue()
+        queue.overflow = .dropNewest(capacity: 2)
+        let operations = (1...4).map { number in queue.add("\(number)") { number } }
+        #expect(names(queue) == ["1", "2"])
+        await operations[3].finished()
+        // What was dropped does not count, whether it has left or not.
+        operations[0].cancel()
+        await operations[0].finished()
+        await operations[2].finished()
+        let late = queue.add("late") {}
+        #expect(!late.isCancelled)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(operations.map(\.isCancelled) == [true, false, true, true])
+    }
+
+    @Test func whatHasBegunGoesOn() async throws {
+        let queue = OperationQueue(width: 1)
+        queue.overflow = .dropOldest(capacity: 1)
+        let gate = AsyncGate()
+        let began = Signal()
+        let first = queue.add("first") { () async throws in
+            began.send()
+            try await gate.wait()
+        }
+        #expect(await began.arrives())
+        let second = queue.add("second") {}
+        #expect(second.isCancelled, "nothing waits that could go instead")
+        gate.open()
+        try await first.value
+        await second.finished()
+        #expect(!first.isCancelled)
+    }
+
+    @Test(arguments: [OperationQueueOverflow.dropOldest(capacity: 3), .dropNewest(capacity: 3)])
+    func everyWayOfAddingObeys(overflow: OperationQueueOverflow) async {
+        let queue = suspendedQueue()
+        queue.addOperation {}
+        queue.overflow = overflow
+        queue.addOperation {}
+        queue.addOperation(BlockOperation {})
+        await queue.addOperations(
+            (1...5).map { _ in BlockOperation {} }, waitUntilFinished: false)
+        queue.addBarrierBlock {}
+        #expect(queue.operations.count { !$0.isCancelled } == 3)
+        #expect(queue.snapshot { $0.overflow.arriving.isEmpty })
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(queue.snapshot { $0.overflow.displaced.isEmpty })
+        // The limit holds from the next addition on, and ends at once.
+        queue.isSuspended = true
+        queue.overflow = nil
+        for _ in 1...5 { queue.addOperation {} }
+        queue.overflow = overflow
+        #expect(queue.operations.count { !$0.isCancelled } == 5)
+        queue.cancelAllOperations()
+    }
+
+    @Test func listsKeepTheLastOnes() async {
+        let queue = suspendedQueue()
+        queue.overflow = .dropOldest(capacity: 3)
+        let operations = (1...10).map { number in
+            let operation = BlockOperation {}
+            operation.name = "\(number)"
+            return operation
+        }
+        await queue.addOperations(operations, waitUntilFinished: false)
+        #expect(names(queue) == ["8", "9", "10"])
+        queue.cancelAllOperations()
+    }
+
+    @Test func piecesOfTasksAreNeverDropped() async throws {
+        let queue = suspendedQueue()
+        queue.overflow = .dropOldest(capacity: 1)
+        let tasks = (1...5).map { number in
+            Task(executorPreference: queue.executor) { number }
+        }
+        #expect(await comesTrue { queue.operationCount == 5 })
+        let dropped = queue.add {}
+        #expect(dropped.isCancelled)
+        queue.isSuspended = false
+        for (number, task) in zip(1..., tasks) { #expect(await task.value == number) }
+    }
+
+    /// Threads add at the same time, and workers start at the same time: there are never too many,
+    /// and no more is dropped than must be.
+    @Test(arguments: [true, false])
+    func theLimitHoldsForManyThreads(dropsOldest: Bool) async {
+        let queue = OperationQueue(width: 2)
+        let capacity = 8
+        queue.overflow =
+            dropsOldest ? .dropOldest(capacity: capacity) : .dropNewest(capacity: capacity)
+        let (ran, dropped, most) = (Tally(), Tally(), Occupancy())
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<2_000 {
+                        let operation = TypedOperation {
+                            most.enter()
+                            ran.increment()
+                            most.leave()
+                        }
+                        queue.addOperation(operation)
+                        if operation.isCancelled { dropped.increment() }
+                    }
+                }
+            }
+        }
+        await queue.drain()
+        #expect(ran.value >= capacity)
+        if !dropsOldest { #expect(ran.value + dropped.value == 8_000) }
+        #expect(queue.snapshot { $0.overflow.displaced.isEmpty && $0.overflow.arriving.isEmpty })
+    }
+
+    @Test func nothingIsDroppedWhileThereIsRoom() async {
+        let queue = OperationQueue(width: 1)
+        queue.overflow = .dropNewest(capacity: 1)
+        for _ in 0..<2_000 {
+            let operation = queue.add {}
+            #expect(!operation.isCancelled)
+            await operation.finished()
+        }
+    }
+
+    @Test func aLimitOfNothingIsRefused() async {
+        await #expect(processExitsWith: .failure) {
+            _ = OperationQueueOverflow.dropOldest(capacity: 0)
+        }
+    }
+}
