@@ -480,8 +480,22 @@ extension Operation {
     /// Adds a unit to the progress, for the body that is about to run.
     func beginUnit(of progress: Progress) -> Progress {
         let unit = progress.makeUnit()
-        withExtras { $0.unit = unit }
+        withExtras { extras in
+            extras.unit = unit
+            extras.isCounted = false
+        }
         return unit
+    }
+
+    /// Completes the unit for which the addition of the operation was counted, if no attempt of its
+    /// work has: the operation ends. Runs code of users.
+    func completeCountedUnit(in queue: OperationQueue) {
+        guard existingExtras != nil else { return }
+        let isCounted = withExtras { extras in
+            defer { extras.isCounted = false }
+            return extras.isCounted
+        }
+        if isCounted { queue.activeProgress?.completeUnit() }
     }
 
     /// Completes the unit of the body: when the body has returned, or before that when a body that

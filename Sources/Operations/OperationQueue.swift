@@ -25,8 +25,9 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// The scope of the ``withOperationQueue(name:width:onFailure:isolation:_:)`` call that made
     /// the queue.
     let companion: (any QueueCompanion)?
-    /// Whether additions must ask the companion, or the limit of ``overflow``.
-    let checksAdditions: Atomic<Bool>
+    /// What an addition must do beside adding, as the raw value of an `AdditionSteps`. Usually 0,
+    /// for nothing.
+    let additionSteps: Atomic<UInt8>
     /// Runs the operations in tasks, if they inherit the task-local values of another task.
     let tasks: (any QueueTasks)?
 
@@ -71,7 +72,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         settings = Locked(Settings())
         driver = nil
         (companion, tasks) = (nil, nil)
-        checksAdditions = Atomic(false)
+        additionSteps = Atomic(0)
         state.pointee.queue = .passUnretained(self)
         QueueRegistry.insert(opaque)
     }
@@ -106,7 +107,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         self.state.initialize(to: state)
         self.settings = Locked(settings)
         (self.driver, self.companion, self.tasks) = (driver, companion, tasks)
-        checksAdditions = Atomic(companion != nil)
+        additionSteps = Atomic(companion == nil ? 0 : AdditionSteps.companion.rawValue)
         self.state.pointee.queue = .passUnretained(self)
         QueueRegistry.insert(opaque)
     }
@@ -259,10 +260,10 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     /// The progress of the queue's operations.
     ///
-    /// It counts nothing until its `totalUnitCount` is set. From then on each operation that ends
-    /// its work completes one unit, also if it was cancelled while it worked. An operation that was
-    /// cancelled before its work began completes none: lower the total by hand, best in a barrier
-    /// block. As Apple documents it, an operation that overrides ``Operation/start()`` and does not
+    /// With ``progressCountsAdditions``, the progress counts by itself. Otherwise it counts nothing
+    /// until its `totalUnitCount` is set. From then on each operation that ends its work completes
+    /// one unit, also if it was cancelled while it worked. An operation that was cancelled before
+    /// its work began completes none: lower the total by hand, best in a barrier block. As Apple documents it, an operation that overrides ``Operation/start()`` and does not
     /// call `super` completes none either: it may add a progress of its own as a child, and is then
     /// not counted twice. While an operation's `main()` runs, a unit of this progress is the
     /// current progress, so that progresses made there become parts of it. Cancelling the progress
@@ -274,6 +275,26 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
             let new = Progress.discreteProgress(totalUnitCount: 0)
             settings.progress = new
             return new
+        }
+    }
+
+    /// Whether the ``progress`` of the queue counts each operation that is added; false unless set.
+    ///
+    /// ```swift
+    /// queue.progressCountsAdditions = true
+    /// for url in urls { queue.add { try await download(url) } }
+    /// for await fraction in queue.progress.fractions { show(fraction) }
+    /// ```
+    ///
+    /// From then on each addition raises the total by one unit, and each operation completes its
+    /// unit when it ends: also one that was cancelled, before or during its work, and one that
+    /// overrides ``Operation/start()``. Barriers, pieces of tasks, and operations that are in the
+    /// queue already, are not counted. The fraction falls when operations are added.
+    public final var progressCountsAdditions: Bool {
+        get { AdditionSteps.of(self).contains(.counting) }
+        set {
+            if newValue { _ = progress }
+            AdditionSteps.counting.set(newValue, in: self)
         }
     }
 

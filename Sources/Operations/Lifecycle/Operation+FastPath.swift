@@ -77,6 +77,7 @@ extension Operation {
     /// operation is about to end it.
     final func leavesWithoutWork(_ queue: OperationQueue) {
         if queue.isObserved { queue.recordDropped(self) }
+        if queue.has(.progress) { beforeLeaving { completeCountedUnit(in: queue) } }
     }
 
     /// Begins the operation and returns its state; nil if a dependency was added at the last

@@ -242,7 +242,12 @@ extension Operation {
             queue?._withUnsafeGuaranteedRef { queue in
                 if before.has(.hasEndObservers) { driver = queue.driver }
                 // Code that learns of the end finds the queue's progress up to date.
-                if queue.activeProgress != nil { beforeLeaving { completeUnit() } }
+                if queue.activeProgress != nil {
+                    beforeLeaving {
+                        completeUnit()
+                        completeCountedUnit(in: queue)
+                    }
+                }
                 if queue.isObserved { beforeLeaving { queue.recordEnd(of: self, before) } }
                 if before.has(.failed), let companion = queue.companion {
                     beforeLeaving { notifyFailure(to: companion, of: queue) }
@@ -284,7 +289,7 @@ extension Operation {
 
     /// Calls `body`, which may run user code, after the operation has finished and before it leaves
     /// its queue. A wait for the operation in that code returns at once.
-    private func beforeLeaving<Result>(_ body: () -> Result) -> Result {
+    func beforeLeaving<Result>(_ body: () -> Result) -> Result {
         let context = ThreadContext.current
         context.operationState.leaving.append(opaque)
         defer { context.operationState.leaving.removeLast() }

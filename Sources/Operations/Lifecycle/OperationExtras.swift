@@ -31,6 +31,8 @@ final class OperationExtras {
     /// The feature that accompanies the operation. Set before the operation is added, and then
     /// kept.
     var companion: (any OperationCompanion)?
+    /// Whether the queue's progress has counted the addition, and no unit was made for a body.
+    var isCounted = false
     /// The unit of the queue's progress that the running body stands for.
     var unit: Progress?
     /// The operation that this one is a member of.

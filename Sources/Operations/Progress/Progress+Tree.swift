@@ -62,6 +62,15 @@ extension Progress {
         propagate(state.withLock { $0.completed(units: units) })
     }
 
+    /// Raises the total, in one step.
+    func raiseTotal(by units: Int64) {
+        let propagation = state.withLock { state in
+            isActive.store(true, ordering: .releasing)
+            return state.totalRaised(by: units)
+        }
+        propagate(propagation)
+    }
+
     /// Counts one unit as completed, if the number of units has been set.
     func completeUnit() {
         guard isActive.load(ordering: .acquiring) else { return }

@@ -100,6 +100,11 @@ extension ProgressState {
         return isChange ? propagation() : unchanged
     }
 
+    /// Raises the total. A negative total, which is unknown, counts as 0.
+    mutating func totalRaised(by units: Int64) -> Propagation {
+        totalChanged(to: max(total, 0).addingClamped(units))
+    }
+
     mutating func completedChanged(to completed: Int64) -> Propagation {
         let isChange = completed != self.completed
         self.completed = completed

@@ -3,7 +3,6 @@
 // it. So the rule holds however many threads add operations.
 
 import OperationsRuntime
-import Synchronization
 
 extension OperationQueue {
     /// What becomes of operations that are added while the queue is full; nil, for a queue without
@@ -36,7 +35,7 @@ extension OperationQueue {
                 // The queue can drop operations, and no blocks.
                 if newValue != nil { state.materializeAll() }
             }
-            checksAdditions.store(companion != nil || newValue != nil, ordering: .releasing)
+            AdditionSteps.limiting.set(newValue != nil, in: self)
         }
     }
 

@@ -66,16 +66,18 @@ extension OperationQueue {
 
     @inline(__always)
     func tryEnqueue(_ operation: consuming Operation) throws(OperationMisuse) {
-        guard checksAdditions.load(ordering: .relaxed) else { return try insert(operation) }
-        try checkAndEnqueue(operation)
+        guard additionSteps.load(ordering: .relaxed) != 0 else { return try insert(operation) }
+        try enqueueInSteps(operation)
     }
 
     @inline(never)
-    private func checkAndEnqueue(_ operation: Operation) throws(OperationMisuse) {
+    private func enqueueInSteps(_ operation: Operation) throws(OperationMisuse) {
         let added = [operation]
         try companion?.willAdd(added)
         defer { companion?.didAdd(added, to: self) }
-        makeRoom(for: operation)
+        let steps = AdditionSteps.of(self)
+        if steps.contains(.counting) { count(added) }
+        if steps.contains(.limiting) { makeRoom(for: operation) }
         try insert(operation)
     }
 
@@ -119,7 +121,9 @@ extension OperationQueue {
     ) {
         do { try companion?.willAdd(operations) } catch { misuse(error) }
         defer { companion?.didAdd(operations, to: self) }
-        guard checksAdditions.load(ordering: .relaxed), overflow != nil else {
+        let steps = AdditionSteps.of(self)
+        if steps.contains(.counting) { count(operations) }
+        guard steps.contains(.limiting) else {
             return addAll(operations, reserved: reserved, behind: leader)
         }
         // One by one: an operation may displace one that was added before it.

@@ -83,6 +83,7 @@ extension Operation {
         if holdForNextAttempt(controller) { return }
         // The operation counts as one unit, not each of its attempts.
         retainedQueue()?.activeProgress?.completeUnit()
+        withExtras { $0.isCounted = false }
         conclude()
     }
 

@@ -167,4 +167,119 @@ struct ConcurrentResultsTests {
         }
         expect(result, says: "concurrentResults cannot work on 0 elements at a time")
     }
+
+    // MARK: Async sequences
+
+    @Test func resultsComeWhileTheSequenceWaits() async throws {
+        let (stream, input) = AsyncStream.makeStream(of: Int.self)
+        input.yield(1)
+        var seen: [Int] = []
+        for try await (element, square) in stream.concurrentResults(width: 4, { $0 * $0 }) {
+            #expect(square == element * element)
+            seen.append(element)
+            // The sequence has no further element until the loop has this result.
+            if element < 5 { input.yield(element + 1) } else { input.finish() }
+        }
+        #expect(seen == [1, 2, 3, 4, 5])
+    }
+
+    @Test func aSlowLoopSlowsAnAsyncSequenceDown() async throws {
+        let taken = Tally()
+        let stream = AsyncStream(unfolding: { taken.increment() < 100 ? taken.value : nil })
+        var count = 0
+        for try await _ in stream.concurrentResults(width: 3, { $0 }) {
+            count += 1
+            // Those that have results, or are under way, and the one that is just taken.
+            #expect(taken.value <= count + 4)
+        }
+        #expect(count == 99)
+    }
+
+    @Test func anErrorOfAnAsyncSequenceEndsTheWork() async throws {
+        struct Failure: Error, Equatable {}
+        let (taken, began, cancelled) = (Tally(), Signal(), Tally())
+        let stream = AsyncThrowingStream<Int, any Error> {
+            let number = taken.increment()
+            guard number == 3 else { return number }
+            for _ in 1...2 { #expect(await began.arrives()) }
+            throw Failure()
+        }
+        await #expect(throws: Failure.self) {
+            for try await _ in stream.concurrentResults(
+                width: 4,
+                { _ in
+                    began.send()
+                    try? await untilCancelled()
+                    cancelled.increment()
+                })
+            {}
+        }
+        #expect(cancelled.value == 2)
+    }
+
+    @Test func cancellationReachesATaskThatWaitsForTheSequence() async {
+        let (stream, input) = AsyncStream.makeStream(of: Int.self)
+        let began = Signal()
+        let task = Task {
+            for try await _ in stream.concurrentResults(width: 2, { $0 }) { began.send() }
+        }
+        input.yield(1)
+        #expect(await began.arrives())
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func consumingWaitsForTheTaskThatFeeds() async throws {
+        let (taken, waits, ended) = (Tally(), Signal(), Tally())
+        let stream = AsyncStream {
+            if taken.increment() == 1 { return 1 }
+            waits.send()
+            try? await untilCancelled()
+            ended.increment()
+            return nil
+        }
+        let first = try await stream.concurrentResults(width: 2) { $0 } consume: { results in
+            for try await (number, _) in results {
+                #expect(await waits.arrives())
+                return number
+            }
+            return 0
+        }
+        #expect(first == 1 && ended.value == 1)
+    }
+
+    @Test func aLoopThatIsLeftEndsTheFeeding() async throws {
+        let (stream, input) = AsyncStream.makeStream(of: Int.self)
+        let ended = Signal()
+        input.onTermination = { _ in ended.send() }
+        input.yield(1)
+        for try await _ in stream.concurrentResults(width: 2, { $0 }) { break }
+        #expect(await ended.arrives())
+    }
+
+    @Test(arguments: 1...20)
+    func everyElementHasOneResult(seed: UInt64) async throws {
+        var random = SplitMix64(seed: seed)
+        let count = 1 + random.below(500)
+        let (stream, input) = AsyncStream.makeStream(of: Int.self)
+        let width = 1 + random.below(8)
+        let feeder = Task.detached {
+            for number in 0..<count {
+                input.yield(number)
+                if number % 7 == 0 { await Task.yield() }
+            }
+            input.finish()
+        }
+        var seen: Set<Int> = []
+        for try await (number, _) in stream.concurrentResults(
+            width: width,
+            { number in
+                if number % 3 == 0 { await Task.yield() }
+            })
+        {
+            #expect(seen.insert(number).inserted)
+        }
+        #expect(seen.count == count)
+        await feeder.value
+    }
 }
