@@ -22,10 +22,10 @@ APP = --package-path ClassicPhotos
 # Only builds for tests have the faults of durable jobs (Faults.swift). All debug builds of the app
 # are for tests, so that no command builds the app anew for another one.
 FAULTS = -Xswiftc -DJOB_FAULTS
-COMPLETE = $(FAULTS) --traits Telemetry,DurableJobsPostgres,DefaultExecutor \
-	--scratch-path .build-complete
-OPTIMIZED = -c release -Xswiftc -enable-testing $(FAULTS) \
-	--traits Telemetry,DurableJobsPostgres,DefaultExecutor --scratch-path .build-release-tests
+ALL_TRAITS = --traits Telemetry,DurableJobsPostgres,DefaultExecutor,ServiceLifecycle,Configuration
+COMPLETE = $(FAULTS) $(ALL_TRAITS) --scratch-path .build-complete
+OPTIMIZED = -c release -Xswiftc -enable-testing $(FAULTS) $(ALL_TRAITS) \
+	--scratch-path .build-release-tests
 ADDRESS_SANITIZED = --sanitize address --scratch-path .build-asan
 SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --traits Telemetry,DefaultExecutor \
 	--scratch-path .build-tsan
@@ -105,7 +105,8 @@ app-tests: install-test
 # view it in a browser: python3 -m http.server -d ….doccarchive, and then
 # http://localhost:8000/documentation/operations
 LIBRARIES = Operations OperationsFoundation OperationsTestKit OperationsInsight \
-	OperationsTelemetry OperationsDefaultExecutor DurableJobs DurableJobsPostgres \
+	OperationsTelemetry OperationsDefaultExecutor OperationsServiceLifecycle DurableJobs \
+	DurableJobsPostgres \
 	DurableJobsTelemetry DurableJobsTestKit
 
 docs: install-test
@@ -144,7 +145,7 @@ address-sanitizer: export ASAN_OPTIONS = detect_leaks=0
 address-sanitizer:
 	swift build $(TESTS) $(ADDRESS_SANITIZED)
 	Scripts/run-tests $(ADDRESS_SANITIZED) \
-		--filter '^Operations(Async|QualityOfService)Tests\.|StressTests|EndTests'
+		--filter '^Operations(Async|Executors|QualityOfService)Tests\.|StressTests|EndTests'
 
 # Runs the tests' random graphs at the size of a nightly run; OPERATIONS_STRESS_SEED=… repeats one
 # round.

@@ -17,6 +17,8 @@ let testSettings = settings + [.unsafeFlags(["-Onone"], .when(configuration: .re
 
 // A dependency with one of these conditions is fetched and built only if the trait is enabled.
 let withTelemetry = TargetDependencyCondition.when(traits: ["Telemetry"])
+let withServiceLifecycle = TargetDependencyCondition.when(traits: ["ServiceLifecycle"])
+let withConfiguration = TargetDependencyCondition.when(traits: ["Configuration"])
 let withDurableJobs = TargetDependencyCondition.when(traits: ["DurableJobs"])
 let withDurableJobsPostgres = TargetDependencyCondition.when(traits: ["DurableJobsPostgres"])
 
@@ -25,6 +27,17 @@ let telemetry: [Target.Dependency] = [
     .product(name: "Logging", package: "swift-log", condition: withTelemetry),
     .product(name: "Tracing", package: "swift-distributed-tracing", condition: withTelemetry),
 ]
+let serviceLifecycle = Target.Dependency.product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: withServiceLifecycle)
+let unixSignals = Target.Dependency.product(
+    name: "UnixSignals", package: "swift-service-lifecycle", condition: withServiceLifecycle)
+// A service group has a logger.
+let serviceGroups: [Target.Dependency] = [
+    serviceLifecycle, unixSignals,
+    .product(name: "Logging", package: "swift-log", condition: withServiceLifecycle),
+]
+let configuration = Target.Dependency.product(
+    name: "Configuration", package: "swift-configuration", condition: withConfiguration)
 // What tests read telemetry from.
 let telemetryInMemory: [Target.Dependency] = [
     .product(name: "InMemoryLogging", package: "swift-log", condition: withTelemetry),
@@ -43,6 +56,8 @@ let package = Package(
         .library(name: "OperationsInsight", targets: ["OperationsInsight"]),
         .library(name: "OperationsTelemetry", targets: ["OperationsTelemetry"]),
         .library(name: "OperationsDefaultExecutor", targets: ["OperationsDefaultExecutor"]),
+        .library(
+            name: "OperationsServiceLifecycle", targets: ["OperationsServiceLifecycle"]),
         .library(name: "DurableJobs", targets: ["DurableJobs"]),
         .library(name: "DurableJobsPostgres", targets: ["DurableJobsPostgres"]),
         .library(name: "DurableJobsTelemetry", targets: ["DurableJobsTelemetry"]),
@@ -59,6 +74,15 @@ let package = Package(
             name: "DefaultExecutor",
             description: "Enables OperationsDefaultExecutor. Experimental."),
         .trait(
+            name: "ServiceLifecycle",
+            description: """
+                Enables OperationsServiceLifecycle, makes a JobWorker a service, and fetches what \
+                they need.
+                """),
+        .trait(
+            name: "Configuration",
+            description: "Lets a JobWorker read its options from swift-configuration."),
+        .trait(
             name: "DurableJobs",
             description: "Enables DurableJobs with its SQLite store, and fetches what it needs."),
         .trait(
@@ -67,10 +91,12 @@ let package = Package(
             enabledTraits: ["DurableJobs"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         // The ground of Operations. Users get it with Operations, and do not see it.
@@ -96,9 +122,13 @@ let package = Package(
             name: "OperationsDefaultExecutor", dependencies: ["Operations", "OperationsRuntime"],
             swiftSettings: settings),
         .target(
+            name: "OperationsServiceLifecycle",
+            dependencies: ["Operations", serviceLifecycle, unixSignals],
+            swiftSettings: settings),
+        .target(
             name: "DurableJobs",
             dependencies: [
-                "Operations", "OperationsRuntime",
+                "Operations", "OperationsRuntime", serviceLifecycle, configuration,
                 .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
             ],
             swiftSettings: settings
@@ -147,10 +177,10 @@ let package = Package(
             name: "DurableJobsTests",
             dependencies: [
                 "DurableJobs", "DurableJobsPostgres", "DurableJobsTestKit", "Operations",
-                "OperationsRuntime", "OperationsTestKit", "OperationsTestSupport",
+                "OperationsRuntime", "OperationsTestKit", "OperationsTestSupport", configuration,
                 .target(name: "CLibPQ", condition: withDurableJobsPostgres),
                 .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
-            ],
+            ] + serviceGroups,
             swiftSettings: testSettings),
         .testTarget(
             name: "DurableJobsTelemetryTests",
@@ -166,6 +196,13 @@ let package = Package(
                 "Operations", "OperationsDefaultExecutor", "OperationsRuntime",
                 "OperationsTestSupport",
             ],
+            swiftSettings: testSettings),
+        .testTarget(
+            name: "OperationsServiceLifecycleTests",
+            dependencies: [
+                "Operations", "OperationsServiceLifecycle", "OperationsTestKit",
+                "OperationsTestSupport",
+            ] + serviceGroups,
             swiftSettings: testSettings),
         .testTarget(
             name: "OperationsTelemetryTests",

@@ -10,6 +10,8 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
     .define("Telemetry"),
     .define("DefaultExecutor"),
+    .define("ServiceLifecycle"),
+    .define("Configuration"),
     .define("DurableJobs"),
     .define("DurableJobsPostgres"),
 ]
@@ -19,10 +21,12 @@ let package = Package(
     name: "swift-operations",
     platforms: [.macOS(.v15)],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", exact: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"),
     ],
     targets: [
@@ -50,9 +54,20 @@ let package = Package(
             name: "OperationsDefaultExecutor", dependencies: ["Operations", "OperationsRuntime"],
             swiftSettings: settings),
         .target(
+            name: "OperationsServiceLifecycle",
+            dependencies: [
+                "Operations",
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+        .target(
             name: "DurableJobs",
             dependencies: [
-                "Operations", "OperationsRuntime", .product(name: "GRDB", package: "GRDB.swift"),
+                "Operations", "OperationsRuntime",
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
         .systemLibrary(

@@ -49,14 +49,17 @@ let sending = Task.detached {
 
 // snippet.show
 for await _ in stopping { break }
-print("shutting down")  // and taking no new requests
-if await !queue.finished(timeout: .milliseconds(100)) {
-    queue.cancelAllOperations(because: "shutdown")
-    await queue.finished()
-}
+// snippet.hide
+let shutDown = Task { await queue.shutDown(grace: .milliseconds(100)) }
+while !queue.isShutDown { await Task.yield() }
+let late = queue.add("late") {}
+do { try await late.value } catch { print(error) }
+await shutDown.value
+// snippet.show
+await queue.shutDown(grace: .seconds(20))
 do { try await report.value } catch { print(error) }
 // snippet.hide
 
 // Prints:
-// shutting down
-// 'report' was cancelled: shutdown
+// 'late' was cancelled: queue 'requests' was shut down
+// 'report' was cancelled: queue 'requests' was shut down

@@ -123,6 +123,9 @@ public final class JobWorker: Sendable {
     /// Runs jobs until ``stop()``, or until the calling task is cancelled, which has the same
     /// effect.
     ///
+    /// With the package trait `ServiceLifecycle`, a graceful shutdown of the task has that effect,
+    /// too.
+    ///
     /// - Throws: an error of the store if the worker cannot register at the beginning. Later errors
     ///   of the store go to the observer, and the worker tries again.
     /// - Precondition: the worker has not run before.
@@ -132,6 +135,10 @@ public final class JobWorker: Sendable {
             return !lease.hasRun
         }
         precondition(isFirst, "a worker runs once: make another one")
+        try await stoppingOnShutdown { try await runUntilStopped() }
+    }
+
+    private func runUntilStopped() async throws {
         try await register()
         try? await attachments.update(from: jobs)
         let local = jobs.signals.add { [weak self] in self?.jobsAdded() }

@@ -46,6 +46,9 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
         /// The operation waits for these dependencies, which have not finished; some names have a
         /// state in parentheses.
         case dependencies([String])
+        /// The operation waits for the first success among these operations, which have not
+        /// finished.
+        case firstSuccess(of: [String])
         /// These operations wait for each other; the first is repeated at the end.
         case cycle([String])
         /// The operation is in no queue and was not started.
@@ -152,6 +155,7 @@ extension OperationExplanation.Reason {
         case .mainReturned:
             "\(name) goes on after its main() has returned: its isFinished is overridden and returns false"
         case .dependencies(let names): "\(name) waits for \(names.listed)"
+        case .firstSuccess(let names): "\(name) waits for the first success of \(names.listed)"
         case .cycle(let names):
             "\(names.joined(separator: " → ")) is a cycle: cancel one of these operations, or remove "
                 + "one of their dependencies"
@@ -220,7 +224,7 @@ extension OperationExplanation.Reason {
         case .runningNodes: return "executing"
         case .waitingInBody: return "executing, waiting itself"
         case .cancellationRequested, .mainReturned: return "executing"
-        case .dependencies, .isReadyOverride, .cycle, .delayed, .waitingToRetry,
+        case .dependencies, .firstSuccess, .isReadyOverride, .cycle, .delayed, .waitingToRetry,
             .waitingForNextRun, .waitingForPermits, .waitingForTokens, .waitingForKey,
             .waitingForGroup:
             return "waiting"

@@ -30,6 +30,8 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
     /// The queue held as many operations as it may, and this one had to go; see
     /// ``OperationQueue/overflow``.
     case displaced(capacity: Int)
+    /// The queue was shut down; see ``OperationQueue/shutDown(grace:)``.
+    case queueShutDown(queue: String)
     /// An operation of the same scope or call, named here, ended with this error.
     case siblingFailed(operation: String, error: any Error)
     /// The body of the operation's scope, or the sequence of its call, threw this error.
@@ -53,6 +55,7 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
         case .duplicate(let operation): "\(operation) does the same already"
         case .displaced(let capacity):
             "its queue held \(capacity) operation\(capacity == 1 ? "" : "s") already"
+        case .queueShutDown(let queue): "\(queue) was shut down"
         case .siblingFailed(let operation, let error):
             "\(operation) of the same scope failed: \(error)"
         case .scopeFailed(let error): "its scope failed: \(error)"

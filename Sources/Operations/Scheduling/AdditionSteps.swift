@@ -15,6 +15,9 @@ struct AdditionSteps: OptionSet {
     /// The queue's progress counts additions.
     static var counting: AdditionSteps { AdditionSteps(rawValue: 4) }
 
+    /// The queue was shut down; see ``OperationQueue/shutDown(grace:)``.
+    static var refusing: AdditionSteps { AdditionSteps(rawValue: 8) }
+
     static func of(_ queue: OperationQueue) -> AdditionSteps {
         AdditionSteps(rawValue: queue.additionSteps.load(ordering: .acquiring))
     }

@@ -9,7 +9,8 @@ extension OperationQueue {
     final func addWithoutOperation(_ block: consuming Block) -> Block? {
         // A subclass may override `addOperation(_:)`, which receives an operation.
         let rank = ThreadContext.inferredQualityRank
-        guard type(of: self) == OperationQueue.self, companion == nil, tasks == nil,
+        guard type(of: self) == OperationQueue.self, tasks == nil,
+            additionSteps.load(ordering: .relaxed) == 0,
             rank == 0 || Urgency(rank: rank) == .usual
         else { return block }
         let entry = Entry(block, rank: rank)

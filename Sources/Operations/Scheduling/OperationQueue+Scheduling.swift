@@ -76,6 +76,7 @@ extension OperationQueue {
         try companion?.willAdd(added)
         defer { companion?.didAdd(added, to: self) }
         let steps = AdditionSteps.of(self)
+        if steps.contains(.refusing) { refuse(added) }
         if steps.contains(.counting) { count(added) }
         if steps.contains(.limiting) { makeRoom(for: operation) }
         try insert(operation)
@@ -122,6 +123,7 @@ extension OperationQueue {
         do { try companion?.willAdd(operations) } catch { misuse(error) }
         defer { companion?.didAdd(operations, to: self) }
         let steps = AdditionSteps.of(self)
+        if steps.contains(.refusing) { refuse(operations) }
         if steps.contains(.counting) { count(operations) }
         guard steps.contains(.limiting) else {
             return addAll(operations, reserved: reserved, behind: leader)
@@ -192,6 +194,15 @@ extension OperationQueue {
             operation.promoteDependenciesAfterAdding()
         }
     }
+
+    /// Cancels operations that are about to be added, because the queue was shut down.
+    private func refuse(_ operations: [Operation]) {
+        for operation in operations where !operation.isPieceOfTask {
+            operation.cancel(because: shutDownReason)
+        }
+    }
+
+    final var shutDownReason: CancellationReason { .queueShutDown(queue: label) }
 
     private static let additionsAtOnce = 256
     private static let additionsAtOnceBehind = 4_096

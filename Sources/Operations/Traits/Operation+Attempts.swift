@@ -92,6 +92,8 @@ extension Operation {
     private func holdForNextAttempt(_ controller: AttemptController) -> Bool {
         guard !status.isStopped, let queue = retainedQueue() else { return false }
         let failure = withExtras { $0.failure }
+        // A queue that is shut down has no further runs.
+        if failure == nil, AdditionSteps.of(queue).contains(.refusing) { return false }
         guard let hold = controller.nextHold(after: failure?.error) else { return false }
         let serial = controller.event { $0.holdBegan(hold) }
         prepareTaskAgain()
@@ -117,6 +119,10 @@ extension Operation {
         // A cancelled operation may have left the queue by now, and the slot is still taken.
         if change.actions.contains(.returnSlot) { queue.returnSlot() }
         perform(change)
+        // The thread that shuts the queue down looks for holds after it has said so.
+        if failure == nil, AdditionSteps.of(queue).contains(.refusing) {
+            self.cancel(because: queue.shutDownReason)
+        }
         let wait = hold.end - controller.time.now()
         if wait > .zero {
             setTimer(of: controller, serial, after: wait)

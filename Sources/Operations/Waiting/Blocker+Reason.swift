@@ -7,7 +7,7 @@ extension Blocker {
     func reason(_ names: [String]) -> Reason {
         let first = names.first ?? ""
         return switch kind {
-        case .dependencies: .dependencies(names)
+        case .dependencies: threshold > 1 ? .firstSuccess(of: names) : .dependencies(names)
         case .wait(let target): .waitingInBody(for: target.labels)
         case .group: .waitingForGroup(first)
         case .permits(let need), .permitLine(let need): need.reason

@@ -4,6 +4,12 @@ import FoundationEssentials
 import Operations
 import Testing
 
+#if ServiceLifecycle
+import Logging
+import ServiceLifecycle
+import UnixSignals
+#endif
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -40,8 +46,44 @@ private struct Signaled: Job {
     }
 }
 
+#if ServiceLifecycle
+extension Signaled {
+    /// Runs a worker as a service of a group, which gets the signal.
+    static func runService(_ path: String, grace: Duration) async throws {
+        let queue = try await JobQueue("tests", in: .file(path))
+        var options = JobWorker.Options()
+        options.gracePeriod = grace
+        let worker = JobWorker(
+            queue, performing: [Signaled.self], on: OperationQueue(), options: options)
+        try await ServiceGroup(
+            services: [worker], gracefulShutdownSignals: [.sigterm], logger: Logger(label: "test")
+        ).run()
+        await queue.close()
+    }
+}
+#endif
+
 @Suite(.timeLimit(.minutes(2)))
 struct SignalTests {
+    #if ServiceLifecycle
+    @Test func aWorkerThatIsAServiceHandsJobsBack() async throws {
+        try await withFolder { folder in
+            let path = "\(folder)/jobs.sqlite"
+            let queue = try await JobQueue("tests", in: .file(path))
+            var handles: [JobHandle<NoOutput>] = []
+            for _ in 0..<10 { handles.append(try await queue.enqueue(Signaled(count: 1))) }
+            await #expect(processExitsWith: .success) { [path = path as String] in
+                try await Signaled.runService(path, grace: .milliseconds(300))
+            }
+            for handle in handles {
+                let info = try #require(try await queue.info(handle.id))
+                #expect(info.state == .available && info.error == nil && info.host == nil)
+            }
+            await queue.close()
+        }
+    }
+    #endif
+
     @Test func theFirstSignalHandsJobsBack() async throws {
         try await withFolder { folder in
             let path = "\(folder)/jobs.sqlite"

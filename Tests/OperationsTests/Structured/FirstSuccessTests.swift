@@ -60,6 +60,9 @@ struct FirstSuccessTests {
         for number in [0, 1] { await race.racers[number].finished() }
         #expect(!first.isFinished)
         #expect(first.explain().description.contains("racer 2"))
+        let other = race.queue.add("other", firstOf: [race.racers[2], TypedOperation { 4 }])
+        #expect(other.explain().description.contains("'other' waits for the first success of"))
+        other.cancel()
         race.gates[2].open()
         #expect(try await first.value == 2)
         await race.queue.drain()

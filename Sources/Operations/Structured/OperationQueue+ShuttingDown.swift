@@ -1,0 +1,51 @@
+import OperationsRuntime
+
+extension OperationQueue {
+    /// Whether the queue was shut down, and takes no more operations; see ``shutDown(grace:)``.
+    public final var isShutDown: Bool { AdditionSteps.of(self).contains(.refusing) }
+
+    /// Shuts the queue down: lets its operations end for a time, then cancels those that are left,
+    /// and returns when the queue is empty.
+    ///
+    /// ```swift
+    /// await server.close()
+    /// await queue.shutDown(grace: .seconds(20))
+    /// ```
+    ///
+    /// From the call on, the queue refuses operations: one that is added is cancelled with the
+    /// reason ``CancellationReason/queueShutDown(queue:)`` and does not begin. Whoever awaits its
+    /// value gets ``OperationCancellation`` with this reason. Periodic operations
+    /// (``OperationTrait/every(_:)``) do not run again. An operation whose delay is not over within
+    /// the grace period is cancelled at once. Everything else may begin and end during that time.
+    /// Then all operations that are left are cancelled with the same reason.
+    ///
+    /// The method cannot end before bodies do that ignore their cancellation. If the calling task is
+    /// cancelled, the grace period is over. Further calls may shorten an earlier one. A queue that
+    /// was shut down stays so. Pieces of tasks (``executor``) are neither refused nor cancelled: a
+    /// task that waits for the queue would never end.
+    ///
+    /// - Parameter time: the grace period, by the queue's clock; none if it is not positive.
+    /// - Precondition: the queue is not ``main``, and the caller is in no operation of the queue.
+    public final func shutDown(grace time: Duration) async {
+        if isMain { misuse("the main queue cannot be shut down: it is not the program's own") }
+        AdditionSteps.refusing.set(true, in: self)
+        Operation.cancel(
+            allOperations().filter { $0.isOnHold(beyond: time) }, because: shutDownReason)
+        await withTaskCancellationHandler {
+            if time > .zero, await finished(timeout: time.limitedToLongestTime) { return }
+            cancelAll(because: shutDownReason)
+            await waitUntilAllOperationsAreFinished()
+        } onCancel: {
+            cancelAll(because: shutDownReason)
+        }
+    }
+}
+
+extension Operation {
+    /// Whether the operation waits for a time that comes after `limit`, or for its next run.
+    fileprivate final func isOnHold(beyond limit: Duration) -> Bool {
+        guard status.has(.onHold), let hold = attemptController?.remainingHold else { return false }
+        if case .period = hold.cause { return true }
+        return hold.time > limit
+    }
+}
