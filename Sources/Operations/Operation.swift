@@ -267,7 +267,8 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Whether the operation only runs a piece of a task. Code of the task is inside no operation.
     var isPieceOfTask: Bool { false }
 
-    /// Whether the success of one dependency is enough for the operation to run.
+    /// Whether the success of one dependency is enough for the operation to run. If so, its class
+    /// sets the flag `hasConditions` of its dependencies.
     var needsOneDependency: Bool { false }
 
     /// Runs the body, which has begun, in the task that was made together with the operation, in

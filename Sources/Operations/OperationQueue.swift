@@ -263,11 +263,12 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// With ``progressCountsAdditions``, the progress counts by itself. Otherwise it counts nothing
     /// until its `totalUnitCount` is set. From then on each operation that ends its work completes
     /// one unit, also if it was cancelled while it worked. An operation that was cancelled before
-    /// its work began completes none: lower the total by hand, best in a barrier block. As Apple documents it, an operation that overrides ``Operation/start()`` and does not
-    /// call `super` completes none either: it may add a progress of its own as a child, and is then
-    /// not counted twice. While an operation's `main()` runs, a unit of this progress is the
-    /// current progress, so that progresses made there become parts of it. Cancelling the progress
-    /// does not cancel operations.
+    /// its work began completes none: lower the total by hand, best in a barrier block. As Apple
+    /// documents it, an operation that overrides ``Operation/start()`` and does not call `super`
+    /// completes none either: it may add a progress of its own as a child, and is then not counted
+    /// twice. While an operation's `main()` runs, a unit of this progress is the current progress,
+    /// so that progresses made there become parts of it. Cancelling the progress does not cancel
+    /// operations.
     open var progress: Progress {
         defer { if !has(.progress) { begin(.progress) } }
         return settings.withLock { settings in

@@ -17,9 +17,8 @@ public import UnixSignals
 /// adds to it: the queue then shuts down when no more requests come.
 ///
 /// When the shutdown begins, the queue refuses operations, and lets the others end for the grace
-/// period; then it cancels them. The details are those of
-/// ``Operations/OperationQueue/shutDown(grace:)``. A further signal, or a cancellation of the
-/// service's task, ends the grace period at once.
+/// period; then it cancels them. The details are those of `OperationQueue.shutDown(grace:)`. A
+/// further signal, or a cancellation of the service's task, ends the grace period at once.
 public struct QueueService: Service, CustomStringConvertible {
     private let queue: OperationQueue
     private let grace: Duration

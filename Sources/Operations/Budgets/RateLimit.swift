@@ -212,8 +212,7 @@ public final class RateLimit: @unchecked Sendable {
     func check(_ tokens: Int, for operation: Operation) throws(OperationMisuse) {
         let burst = sharedBucket.greatestPermits
         guard tokens > burst else { return }
-        throw .cost(
-            tokens, of: "the burst of '\(name)'", permits: burst, by: operation.label)
+        throw .tokens(tokens, of: name, burst: burst, by: operation.label)
     }
 
     /// How long it takes until there are enough tokens.

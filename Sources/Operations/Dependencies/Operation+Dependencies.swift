@@ -48,7 +48,7 @@ extension Operation {
         // The edge of a cycle that is linked last has both; see Cycles.md.
         let isSuspicious =
             status.has(.hasSuccessors) && dependency.status.unfinishedDependencies > 0
-        if condition != .always || needsOneDependency {
+        if condition != .always {
             dependency.lifecycle.insert(.hasConditions)
         }
         // The dependency is counted before another thread can find the edge in the dependency's

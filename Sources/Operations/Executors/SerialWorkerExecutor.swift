@@ -13,6 +13,9 @@ import OperationsRuntime
 /// }
 /// ```
 ///
+/// Keep the executor in a property, as here: an actor does not keep it by itself, and one that is
+/// gone crashes the program.
+///
 /// The actor's code runs on the worker threads of this library, one piece at a time, the more
 /// urgent tasks first. Another worker takes the place of a worker that blocks
 /// (<doc:TasksThatBlock>). Actors can share an executor, and are then isolated from each other as

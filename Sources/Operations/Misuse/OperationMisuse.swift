@@ -140,6 +140,13 @@ extension OperationMisuse {
                 + "start; lower the cost, or raise the permits of the budget first")
     }
 
+    static func tokens(_ tokens: Int, of limit: String, burst: Int, by label: String) -> Self {
+        Self(
+            .costTooHigh(cost: tokens, permits: burst),
+            "\(label) takes \(tokens) tokens of '\(limit)', whose burst is only \(burst): it could "
+                + "never start; take fewer tokens, or raise the burst first")
+    }
+
     static func width(_ width: Int, of queue: String) -> Self {
         Self(
             .invalidWidth(width),

@@ -14,14 +14,14 @@ extension OperationQueue {
     ///
     /// All operations count, waiting and running, but not barriers. Only operations that wait are
     /// dropped: an operation that has begun goes on. If all others have begun, the operation that
-    /// is added is dropped. A dropped operation is cancelled with the reason
+    /// is added is dropped: so let the capacity be larger than the width. A dropped operation is cancelled with the reason
     /// ``CancellationReason/displaced(capacity:)``, finishes as cancelled operations do, and no
     /// longer counts. Pieces of tasks (``executor``) count and are never dropped.
     ///
     /// The limit holds from the next addition on: setting it cancels nothing. Setting the overflow
     /// of ``main`` has no effect. For one addition, there are `add(_:capacity:within:body:)`, which
-    /// waits, and `tryAdd(_:capacity:body:)`, which returns nil. They obey their own capacity, and
-    /// this limit as well.
+    /// waits, and `tryAdd(_:capacity:body:)`, which returns nil. In a queue that drops the newest
+    /// operations, they wait for this capacity as well, or return nil.
     ///
     /// - Complexity: an addition to a full queue takes O(running operations), with
     ///   ``OperationQueueOverflow/dropOldest(capacity:)``.
@@ -123,6 +123,12 @@ extension QueueState {
     /// Records that an operation has begun before it could be displaced.
     mutating func isNotDisplaced(_ operation: Operation) {
         overflow.displaced.remove(ObjectIdentifier(operation))
+    }
+
+    /// Records that an operation could not be added.
+    mutating func forgetRoom(for operation: Operation) {
+        hasRoom(operation)
+        isNotDisplaced(operation)
     }
 
     /// Records that an operation is in the queue for which there was room.

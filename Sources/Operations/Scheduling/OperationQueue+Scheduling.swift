@@ -75,11 +75,19 @@ extension OperationQueue {
         let added = [operation]
         try companion?.willAdd(added)
         defer { companion?.didAdd(added, to: self) }
+        // Any other operation is refused below.
+        guard operation.status.phase == .created else { return try insert(operation) }
         let steps = AdditionSteps.of(self)
         if steps.contains(.refusing) { refuse(added) }
         if steps.contains(.counting) { count(added) }
         if steps.contains(.limiting) { makeRoom(for: operation) }
-        try insert(operation)
+        do {
+            try insert(operation)
+        } catch {
+            if steps.contains(.counting) { uncount(operation) }
+            if steps.contains(.limiting) { event { $0.forgetRoom(for: operation) } }
+            throw error
+        }
     }
 
     /// Adds an operation. The ring takes over the caller's reference, so that none is counted.

@@ -64,8 +64,8 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     /// as it is there.
     ///
     /// ```swift
-    /// for try await (upload, report) in uploads.concurrentResults(width: 4, { try await scan($0) })
-    /// {
+    /// let reports = uploads.concurrentResults(width: 4) { upload in try await scan(upload) }
+    /// for try await (upload, report) in reports {
     ///     print(upload.name, report)
     /// }
     /// ```
@@ -273,11 +273,13 @@ private final class ResultWindow<Input: Sendable, Output: Sendable>: Sendable {
         var feeder: Task<Void, Never>?
         var isFed = false
         var feederWaits: CheckedContinuation<Void, Never>?
-        var isCancelled = false
+        /// Why the work was cancelled.
+        var cancellation: CancellationReason?
         /// Whether nobody takes results any more: a task that waits does so for the end of all
         /// operations and of the feeding task.
         var isAbandoned = false
 
+        var isCancelled: Bool { cancellation != nil }
         var isOver: Bool { unfinished.isEmpty && !isFed }
         var mayGoOn: Bool { isOver || (!isAbandoned && !results.isEmpty) }
 
@@ -326,7 +328,7 @@ private final class ResultWindow<Input: Sendable, Output: Sendable>: Sendable {
             .handler { [unowned operation] in self.ended(operation, number, element) })
         queue.addOperation(operation)
         // A cancellation that came before may not have seen the operation.
-        if state.withLock({ $0.isCancelled }) { operation.cancel() }
+        if let reason = state.withLock({ $0.cancellation }) { operation.cancel(because: reason) }
     }
 
     private func ended(_ operation: TypedOperation<Output>, _ number: Int, _ element: Input) {
@@ -436,7 +438,7 @@ private final class ResultWindow<Input: Sendable, Output: Sendable>: Sendable {
     /// - Parameter dropsResults: whether to drop the results that there are, and those to come.
     func cancel(because reason: CancellationReason, dropsResults: Bool = false) {
         let (rest, dropped, feeder, waits) = state.withLock { state in
-            state.isCancelled = true
+            if state.cancellation == nil { state.cancellation = reason }
             var dropped = FIFO<Outcome>()
             if dropsResults {
                 state.isAbandoned = true

@@ -21,7 +21,7 @@ extension OperationQueue {
     ///     further settings.
     ///   - operations: the operations to wait for, in any queues; at least one.
     ///   - cancelsOthers: whether to cancel the others after the first success, with the reason
-    ///     ``CancellationReason/replaced(by:)``.
+    ///     ``CancellationReason/replaced(by:)``, and all of them if this operation is cancelled.
     /// - Complexity: O(operations).
     @discardableResult
     public final func add<Output: Sendable>(
@@ -29,6 +29,19 @@ extension OperationQueue {
         cancelsOthers: Bool = false
     ) -> TypedOperation<Output> {
         let decision = FirstDecision(operations, cancelsOthers) { try $0.result }
+        return take(FirstSuccess(decision, in: self), traits)
+    }
+
+    /// Adds an operation that ends with the first success of several operations, and has its
+    /// result.
+    ///
+    /// As the method for an array of operations.
+    @discardableResult
+    public final func add<Output: Sendable>(
+        _ traits: OperationTrait..., firstOf first: TypedOperation<Output>,
+        _ rest: TypedOperation<Output>..., cancelsOthers: Bool = false
+    ) -> TypedOperation<Output> {
+        let decision = FirstDecision([first] + rest, cancelsOthers) { try $0.result }
         return take(FirstSuccess(decision, in: self), traits)
     }
 
@@ -86,7 +99,13 @@ private final class FirstSuccess<Element: Operation, Output: Sendable>: TypedOpe
     private func hasEnded(_ operation: Element) {
         guard operation.status.outcome == .succeeded, decision.isFirst(operation) else { return }
         transition { $0.readinessAnnounced() }
-        decision.cancelOthers(than: operation)
+        decision.cancelOthers(than: operation, because: .replaced(by: operation.label))
+    }
+
+    override func cancel() {
+        super.cancel()
+        let reason = CancellationReason.message("\(label), which waited for it, was cancelled")
+        if decision.winner == nil { decision.cancelOthers(than: nil, because: reason) }
     }
 }
 
@@ -115,11 +134,10 @@ private final class FirstDecision<Element: Operation, Output: Sendable>: Sendabl
         }
     }
 
-    func cancelOthers(than winner: Element) {
+    func cancelOthers(than winner: Element?, because reason: CancellationReason) {
         guard cancelsOthers else { return }
         Operation.cancel(
-            operations.filter { $0 !== winner && $0.status.phase != .finished },
-            because: .replaced(by: winner.label))
+            operations.filter { $0 !== winner && $0.status.phase != .finished }, because: reason)
     }
 
     func output() throws -> Output {
@@ -134,8 +152,11 @@ private final class FirstDecision<Element: Operation, Output: Sendable>: Sendabl
         if failures.count > 1 { throw CollectedErrors(failures: failures) }
         if let failure = failures.first { throw failure.error }
         // All were cancelled.
-        let names = operations.map(\.label).joined(separator: ", ")
-        Operation.current?.cancel(because: .dependencyCancelled(operation: names))
+        let reason: CancellationReason =
+            operations.count == 1
+            ? .dependencyCancelled(operation: operations[0].label)
+            : .message("all of \(operations.map(\.label).joined(separator: ", ")) were cancelled")
+        Operation.current?.cancel(because: reason)
         throw CancellationError()
     }
 }
@@ -143,6 +164,8 @@ private final class FirstDecision<Element: Operation, Output: Sendable>: Sendabl
 extension Operation {
     /// Marks a failure of the operation as expected, whether it has come already or not.
     fileprivate final func expectFailure() {
+        // A scope looks for the dependents that handle a failure only where this flag is set.
+        withLock { _ = lifecycle.insert(.hasConditions) }
         let failure = withExtras { extras in
             extras.mayFail = true
             return extras.failure

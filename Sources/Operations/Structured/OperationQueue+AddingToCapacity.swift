@@ -15,7 +15,8 @@ extension OperationQueue {
     ///     work, see ``OperationTrait/timeout(_:)``.
     ///   - body: the work.
     /// - Throws: ``OperationQueueFull`` if there was no capacity within the time;
-    ///   `CancellationError` if the task is cancelled while it waits. Nothing is added then.
+    ///   `CancellationError` if the task is cancelled while it waits; ``OperationCancellation`` if
+    ///   the queue is shut down. Nothing is added then.
     /// - Precondition: not called in an operation of this queue for which there can never be
     ///   capacity, because `capacity` operations of the queue, itself included, cannot end before.
     ///   Such a wait stops the program.
@@ -58,7 +59,7 @@ extension OperationQueue {
     ///   - capacity: how many operations, waiting or running, the queue may hold with this one; 1
     ///     or more.
     ///   - body: the work.
-    /// - Returns: the operation; nil if the queue is full, and then nothing is added.
+    /// - Returns: the operation; nil if the queue is full, or was shut down. Then nothing is added.
     @discardableResult
     public final func tryAdd<Output: Sendable>(
         _ traits: OperationTrait..., capacity: Int,
@@ -79,11 +80,18 @@ extension OperationQueue {
         takeUnlessFull(TypedOperation(body: body), capacity: capacity, traits)
     }
 
+    /// The capacity for an addition that asks for this one: a queue that drops the newest operations
+    /// may have less.
+    private func obeyed(_ capacity: Int) -> Int {
+        guard let overflow, !overflow.dropsOldest else { return capacity }
+        return min(capacity, overflow.capacity)
+    }
+
     private func takeUnlessFull<Output>(
         _ operation: TypedOperation<Output>, capacity: Int, _ traits: [OperationTrait]
     ) -> TypedOperation<Output>? {
         if !traits.isEmpty { operation.apply(traits) }
-        guard let reservation = reserveCapacity(below: capacity) else {
+        guard !isShutDown, let reservation = reserveCapacity(below: obeyed(capacity)) else {
             // An operation that others join adds nothing.
             return joined(by: operation, isAdded: false)
         }
@@ -101,7 +109,10 @@ extension OperationQueue {
         // No other operation joins this one while it waits for capacity: it may give up, and is in
         // no queue.
         if let other = joined(by: operation, isAdded: false) { return other }
-        let reservation = try await acquireCapacity(below: capacity, within: limit)
+        let reservation = try await acquireCapacity(below: obeyed(capacity), within: limit)
+        if isShutDown {
+            throw OperationCancellation(operation: operation.label, reason: shutDownReason)
+        }
         if let other = joined(by: operation) { return other }
         applyQueueQuality(to: operation)
         reservation.add(operation)

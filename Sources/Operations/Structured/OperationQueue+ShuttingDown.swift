@@ -19,9 +19,9 @@ extension OperationQueue {
     /// the grace period is cancelled at once. Everything else may begin and end during that time.
     /// Then all operations that are left are cancelled with the same reason.
     ///
-    /// The method cannot end before bodies do that ignore their cancellation. If the calling task is
-    /// cancelled, the grace period is over. Further calls may shorten an earlier one. A queue that
-    /// was shut down stays so. Pieces of tasks (``executor``) are neither refused nor cancelled: a
+    /// Bodies that ignore their cancellation delay the end. If the calling task is cancelled, the
+    /// grace period is over. Further calls may shorten an earlier one. A queue that was shut down
+    /// stays so. Pieces of tasks (``executor``) are neither refused nor cancelled: a
     /// task that waits for the queue would never end.
     ///
     /// - Parameter time: the grace period, by the queue's clock; none if it is not positive.

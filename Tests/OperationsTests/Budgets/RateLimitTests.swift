@@ -385,7 +385,7 @@ struct RateLimitTests {
             let limit = RateLimit(1, per: .seconds(1), burst: 2, name: "GitHub")
             OperationQueue().add("fetch", .rate(limit, tokens: 3)) {}
         }
-        expect(result, says: "'fetch' costs 3 of the burst of 'GitHub', which has only 2")
+        expect(result, says: "'fetch' takes 3 tokens of 'GitHub', whose burst is only 2")
         result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = OperationTrait.rate(RateLimit(1, per: .seconds(1), name: "GitHub"), tokens: -1)
         }

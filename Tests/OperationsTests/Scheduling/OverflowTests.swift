@@ -155,6 +155,41 @@ struct OverflowTests {
         }
     }
 
+    /// An addition that is refused as a mistake has no effect, and leaves nothing behind.
+    @Test func mistakesChangeNothing() async {
+        let (queue, other) = (suspendedQueue(), suspendedQueue())
+        queue.overflow = .dropNewest(capacity: 1)
+        queue.progressCountsAdditions = true
+        let elsewhere = BlockOperation {}
+        other.addOperation(elsewhere)
+        queue.addOperation {}
+        #expect(throws: OperationMisuse.self) { try queue.addOperationChecked(elsewhere) }
+        #expect(!elsewhere.isCancelled)
+        let budget = ConcurrencyBudget(1)
+        let costly = BlockOperation {}
+        costly.apply(.cost(2, of: budget))
+        queue.cancelAllOperations()
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(throws: OperationMisuse.self) { try queue.addOperationChecked(costly) }
+        #expect(queue.snapshot { $0.overflow.arriving.isEmpty && $0.overflow.displaced.isEmpty })
+        #expect(queue.progress.totalUnitCount == 1)
+        other.cancelAllOperations()
+    }
+
+    @Test func additionsThatAskForCapacityLearnOfTheLimit() async throws {
+        let queue = suspendedQueue()
+        queue.overflow = .dropNewest(capacity: 2)
+        #expect(queue.tryAdd(capacity: 10) {} != nil && queue.tryAdd(capacity: 10) {} != nil)
+        #expect(queue.tryAdd(capacity: 10) {} == nil)
+        await #expect(throws: OperationQueueFull.self) {
+            try await queue.add(capacity: 10, within: .zero) {}
+        }
+        queue.overflow = .dropOldest(capacity: 2)
+        #expect(queue.tryAdd(capacity: 10) {} != nil)
+        queue.cancelAllOperations()
+    }
+
     @Test func aLimitOfNothingIsRefused() async {
         await #expect(processExitsWith: .failure) {
             _ = OperationQueueOverflow.dropOldest(capacity: 0)

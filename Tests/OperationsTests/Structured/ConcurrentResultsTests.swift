@@ -238,7 +238,9 @@ struct ConcurrentResultsTests {
             ended.increment()
             return nil
         }
-        let first = try await stream.concurrentResults(width: 2) { $0 } consume: { results in
+        let first = try await stream.concurrentResults(width: 2) { number in
+            number
+        } consume: { results in
             for try await (number, _) in results {
                 #expect(await waits.arrives())
                 return number

@@ -88,6 +88,19 @@ struct FirstSuccessTests {
         }
     }
 
+    @Test func itsCancellationReachesTheOthers() async throws {
+        for cancelsOthers in [true, false] {
+            let race = Race()
+            let (a, b, c) = (race.racers[0], race.racers[1], race.racers[2])
+            let first = race.queue.add(firstOf: a, b, c, cancelsOthers: cancelsOthers)
+            first.cancel()
+            await first.finished()
+            #expect(race.racers.allSatisfy { $0.isCancelled == cancelsOthers })
+            for gate in race.gates { gate.open() }
+            await race.queue.drain()
+        }
+    }
+
     @Test func whatHasEndedCounts() async throws {
         let race = Race()
         for gate in race.gates { gate.open() }

@@ -36,6 +36,25 @@ struct ShutDownTests {
         #expect(lateBlock.value == 0 && queue.operationCount == 0)
     }
 
+    @Test func additionsThatAskForCapacityLearnOfTheEnd() async throws {
+        let queue = OperationQueue()
+        let (gate, began) = (AsyncGate(), Signal())
+        queue.add { () async throws in
+            began.send()
+            try await gate.wait()
+        }
+        #expect(await began.arrives())
+        let waiting = Task { try await queue.add(capacity: 1) {} }
+        #expect(await comesTrue { queue.snapshot { $0.capacityQueue.waiterCount } == 1 })
+        let shutDown = Task { await queue.shutDown(grace: .seconds(300)) }
+        #expect(await comesTrue { queue.isShutDown })
+        #expect(queue.tryAdd(capacity: 10) {} == nil)
+        gate.open()
+        await shutDown.value
+        await #expect(throws: OperationCancellation.self) { try await waiting.value }
+        #expect(queue.snapshot { $0.capacityQueue.reservationCount } == 0)
+    }
+
     @Test func theRestIsCancelledAfterTheGracePeriod() async throws {
         let scheduler = TestScheduler(seed: 1)
         let queue = scheduler.makeQueue()
