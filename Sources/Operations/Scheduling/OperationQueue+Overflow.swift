@@ -14,9 +14,10 @@ extension OperationQueue {
     ///
     /// All operations count, waiting and running, but not barriers. Only operations that wait are
     /// dropped: an operation that has begun goes on. If all others have begun, the operation that
-    /// is added is dropped: so let the capacity be larger than the width. A dropped operation is cancelled with the reason
-    /// ``CancellationReason/displaced(capacity:)``, finishes as cancelled operations do, and no
-    /// longer counts. Pieces of tasks (``executor``) count and are never dropped.
+    /// is added is dropped: so let the capacity be larger than the width. A dropped operation is
+    /// cancelled with the reason ``CancellationReason/displaced(capacity:)``, finishes as cancelled
+    /// operations do, and no longer counts. Pieces of tasks (``executor``) count and are never
+    /// dropped.
     ///
     /// The limit holds from the next addition on: setting it cancels nothing. Setting the overflow
     /// of ``main`` has no effect. For one addition, there are `add(_:capacity:within:body:)`, which

@@ -80,8 +80,8 @@ extension OperationQueue {
         takeUnlessFull(TypedOperation(body: body), capacity: capacity, traits)
     }
 
-    /// The capacity for an addition that asks for this one: a queue that drops the newest operations
-    /// may have less.
+    /// The capacity for an addition that asks for this one: a queue that drops the newest
+    /// operations may have less.
     private func obeyed(_ capacity: Int) -> Int {
         guard let overflow, !overflow.dropsOldest else { return capacity }
         return min(capacity, overflow.capacity)
