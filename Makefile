@@ -38,7 +38,7 @@ man: install-run
 	swift package $(APP) $(FAULTS) --disable-sandbox plugin generate-manual --multi-page
 
 .PHONY: run test check build man install-run install-test lint style layers sanitized \
-	model-check unit-tests app-tests docs consumer release-tests snippets thread-sanitizer \
+	model-check unit-tests app-tests docs consumer platforms release-tests snippets thread-sanitizer \
 	address-sanitizer stress fuzz jobs-nemesis jobs-pictures instructions screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
@@ -57,8 +57,8 @@ build: install-run
 # Address sanitizer runs the tests in which threads hand on what the runtime does not retain.
 #
 # The build for thread sanitizer comes first, because the layers are checked by its index.
-test: install-test style layers model-check app-tests fuzz docs consumer release-tests snippets \
-	thread-sanitizer address-sanitizer instructions
+test: install-test style layers model-check app-tests fuzz docs consumer platforms release-tests \
+	snippets thread-sanitizer address-sanitizer instructions
 	@echo "Everything passed."
 
 # The quick check for work on Operations: needs no other package. LAYER is a name from the list of
@@ -119,6 +119,10 @@ docs: install-test
 # Builds a package that uses the libraries; fails if the package manager fetches another package.
 consumer:
 	Scripts/check-consumer
+
+# Compiles what is written for Apple's systems, as far as Linux can.
+platforms: install-test
+	Scripts/check-platforms
 
 # The tests of the libraries, optimized as users run them.
 release-tests: install-test

@@ -48,7 +48,7 @@ let telemetryInMemory: [Target.Dependency] = [
 
 let package = Package(
     name: "swift-operations",
-    platforms: [.macOS(.v15)],
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Operations", targets: ["Operations"]),
         .library(name: "OperationsFoundation", targets: ["OperationsFoundation"]),

@@ -2,8 +2,13 @@
 // Jobs in a file
 #if DurableJobs
 import DurableJobs
-import FoundationEssentials
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 let folder = FileManager.default.temporaryDirectory.appending(component: UUID().uuidString).path
 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

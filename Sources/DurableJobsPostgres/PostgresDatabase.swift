@@ -2,8 +2,13 @@
 import CLibPQ
 import OperationsRuntime
 import DurableJobs
-import FoundationEssentials
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A PostgreSQL database. Each connection is made when it is first needed: one for the workers'
 /// transactions, one for heartbeats and notifications, one that listens, and up to four for the

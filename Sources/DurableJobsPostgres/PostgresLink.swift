@@ -3,8 +3,13 @@ import CLibPQ
 import Dispatch
 import OperationsRuntime
 import DurableJobs
-import FoundationEssentials
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if canImport(Glibc)
 import Glibc

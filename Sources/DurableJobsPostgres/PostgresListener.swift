@@ -3,8 +3,13 @@ import CLibPQ
 import Dispatch
 import OperationsRuntime
 import DurableJobs
-import FoundationEssentials
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Listens for notifications on a connection of its own, while anybody watches. If the connection
 /// is lost, the listener tries again each second, and tells all watchers.

@@ -1,7 +1,12 @@
 #if DurableJobsPostgres
 import CLibPQ
 import DurableJobs
+
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// An error of the server, or of the connection.
 struct PostgresFailure: Error, CustomStringConvertible {

@@ -1,7 +1,12 @@
 #if DurableJobsPostgres
 import CLibPQ
 import DurableJobs
+
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if canImport(Glibc)
 import Glibc

@@ -1,8 +1,13 @@
 #if DurableJobs && Telemetry
 import DurableJobs
-import FoundationEssentials
 import Operations
 import Tracing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Measures one attempt of a job, and has its span.
 struct AttemptTelemetry: JobAttemptObserver {

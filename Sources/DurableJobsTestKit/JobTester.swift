@@ -2,9 +2,14 @@
 
 #if DurableJobs
 public import DurableJobs
-import FoundationEssentials
 import Operations
 public import OperationsTestKit
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A queue of durable jobs in memory, whose jobs run when the test says so.
 ///

@@ -1,6 +1,5 @@
 #if DurableJobs && Telemetry
 import DurableJobsTelemetry
-import FoundationEssentials
 import GRDB
 import InMemoryTracing
 import OperationsRuntime
@@ -8,6 +7,12 @@ import Operations
 import OperationsTestSupport
 import Testing
 import Tracing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @testable import DurableJobs
 

@@ -2,7 +2,6 @@
 import CoreMetrics
 import DurableJobs
 import DurableJobsTelemetry
-import FoundationEssentials
 import InMemoryLogging
 import InMemoryTracing
 import Logging
@@ -11,6 +10,12 @@ import Operations
 import OperationsRuntime
 import Testing
 import Tracing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A new store in a file, with backends that keep everything that a queue object reports.
 struct Observed {

@@ -1,10 +1,15 @@
 #if DurableJobs
 import DurableJobs
 import DurableJobsTestKit
-import FoundationEssentials
 import Operations
 import OperationsTestKit
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @Suite(.timeLimit(.minutes(1)))
 struct JobTesterTests {

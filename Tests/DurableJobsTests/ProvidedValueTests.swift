@@ -1,9 +1,14 @@
 #if DurableJobs
 import DurableJobs
 import DurableJobsTestKit
-import FoundationEssentials
 import OperationsTestKit
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Values of workers, postponed attempts, and traits that differ from job to job.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,6 +1,11 @@
 #if DurableJobs
-import FoundationEssentials
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @testable import DurableJobs
 

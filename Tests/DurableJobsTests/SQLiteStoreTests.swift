@@ -1,11 +1,16 @@
 #if DurableJobs
 import Dispatch
-import FoundationEssentials
 import GRDB
 import OperationsRuntime
 import Operations
 import OperationsTestSupport
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @testable import DurableJobs
 

@@ -1,10 +1,15 @@
 #if DurableJobs
 import OperationsRuntime
 import DurableJobs
-import FoundationEssentials
 import Operations
 import OperationsTestSupport
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if DurableJobsPostgres
 import DurableJobsPostgres

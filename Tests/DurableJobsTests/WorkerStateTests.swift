@@ -1,7 +1,12 @@
 #if DurableJobs
-import FoundationEssentials
 import Operations
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @testable import DurableJobs
 

@@ -1,7 +1,12 @@
 public import DurableJobs
-import FoundationEssentials
 import Imaging
 import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// The work on one photo of a batch, as a durable job.
 ///

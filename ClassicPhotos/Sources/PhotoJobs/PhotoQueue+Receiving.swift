@@ -1,7 +1,12 @@
 import DurableJobs
-import FoundationEssentials
 import Operations
 import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 // Results of workers that do not see the folder: `process` fetches them from the queue.
 

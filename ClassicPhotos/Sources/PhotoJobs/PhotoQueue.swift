@@ -1,8 +1,13 @@
 public import DurableJobs
-import FoundationEssentials
 import Imaging
 import Operations
 public import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if canImport(Glibc)
 import Glibc

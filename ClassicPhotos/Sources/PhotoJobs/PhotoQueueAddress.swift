@@ -1,7 +1,12 @@
 public import DurableJobs
 import DurableJobsPostgres
-import FoundationEssentials
 import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 // PhotoJobs: photos of a batch as durable jobs, which several processes and machines share.
 // PhotoPipeline does the work on each photo, and DurableJobs stores the jobs.

@@ -1,7 +1,12 @@
 public import DurableJobs
-import FoundationEssentials
 public import PhotoPipeline
 import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// What a worker provides to its jobs: a maker of results, and the folders that it has opened.
 public final class PhotoWorkshop: Sendable {

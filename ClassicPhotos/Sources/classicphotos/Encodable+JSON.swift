@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 extension Encodable {
     /// The value as one line of JSON without its end, with sorted keys. A string has no line breaks

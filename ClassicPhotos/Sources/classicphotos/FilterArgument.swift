@@ -1,6 +1,11 @@
-import FoundationEssentials
 import Imaging
 import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A filter as written on the command line or in a recipe.
 ///

@@ -1,6 +1,11 @@
 import DurableJobs
-import FoundationEssentials
 import PhotoJobs
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A line of JSON about a job, or the numbers of all jobs.
 struct JobLine: Encodable {

@@ -1,7 +1,12 @@
 import ArgumentParser
 import DurableJobs
-import FoundationEssentials
 import PhotoJobs
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Shows and changes the jobs of a queue.
 struct Jobs: AsyncParsableCommand {

@@ -1,10 +1,15 @@
 import ArgumentParser
 import DurableJobs
-import FoundationEssentials
 import Imaging
 import OperationsInsight
 import PhotoJobs
 import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 // `process` with a queue: this program stores the photos as jobs, works on the queue as any other
 // worker does, and reports the ends of its own photos.

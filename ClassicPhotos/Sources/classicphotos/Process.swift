@@ -1,9 +1,14 @@
 import ArgumentParser
 import DurableJobs
-import FoundationEssentials
 import Imaging
 import PhotoJobs
 import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 struct Process: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

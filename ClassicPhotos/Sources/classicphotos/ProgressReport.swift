@@ -1,6 +1,11 @@
-import FoundationEssentials
 import Imaging
 import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Reports the progress of a batch: a bar on a terminal, otherwise a line for each photo.
 ///

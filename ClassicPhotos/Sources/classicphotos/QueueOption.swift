@@ -1,6 +1,11 @@
 import ArgumentParser
-import FoundationEssentials
 import PhotoJobs
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// The option for the queue that processes share.
 struct QueueOption: ParsableArguments {

@@ -1,7 +1,12 @@
-import FoundationEssentials
 import Imaging
 import PhotoPipeline
 import Yams
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A file with the options of `process` that decide what is made of a photo.
 ///

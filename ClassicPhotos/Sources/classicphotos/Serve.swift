@@ -1,10 +1,15 @@
 import ArgumentParser
 import DemoOrigin
-import FoundationEssentials
 import Imaging
 import Logging
 import PhotoGallery
 import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

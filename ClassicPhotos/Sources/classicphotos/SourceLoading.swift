@@ -1,7 +1,12 @@
 import ArgumentParser
-import FoundationEssentials
 import Imaging
 import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A list of photos and its title.
 struct LoadedSource {

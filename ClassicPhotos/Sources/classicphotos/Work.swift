@@ -1,9 +1,14 @@
 import ArgumentParser
 import DurableJobs
-import FoundationEssentials
 import PhotoJobs
 import PhotoPipeline
 import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Works on a queue until Ctrl-C.
 struct Work: AsyncParsableCommand {

@@ -2,9 +2,14 @@
 // latency, from its cache on the disk, and from memory. See Benchmarks/README.md.
 
 import DemoOrigin
-import FoundationEssentials
 import Imaging
 import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @main
 struct PhotoLoads {

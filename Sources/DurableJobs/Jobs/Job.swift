@@ -1,6 +1,11 @@
 #if DurableJobs
-public import FoundationEssentials
 public import Operations
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 /// A unit of work that is stored before it runs, and that any worker of the store can run.
 ///

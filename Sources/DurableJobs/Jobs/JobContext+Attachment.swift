@@ -1,7 +1,12 @@
 #if DurableJobs
-public import FoundationEssentials
 import OperationsRuntime
 import Operations
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 extension JobContext {
     /// The most bytes that a job may attach: 8 MiB.

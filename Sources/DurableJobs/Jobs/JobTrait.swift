@@ -1,6 +1,11 @@
 #if DurableJobs
-public import FoundationEssentials
 public import Operations
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 /// A setting of a job that is stored with it, so that it holds in every worker.
 ///

@@ -1,7 +1,12 @@
 #if DurableJobs
-import FoundationEssentials
 import Operations
 import OperationsRuntime
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Finds out why a job does not run. Each question to the store is a transaction of its own, so the
 /// answer may mix moments.

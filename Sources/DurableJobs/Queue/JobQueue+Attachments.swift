@@ -1,5 +1,9 @@
 #if DurableJobs
+#if canImport(FoundationEssentials)
 public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 extension JobQueue {
     /// Returns the bytes that a completed job has attached; nil if it has attached none, or if they

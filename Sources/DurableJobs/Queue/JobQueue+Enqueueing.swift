@@ -1,8 +1,13 @@
 #if DurableJobs
-import FoundationEssentials
 public import GRDB
 import Operations
 import OperationsRuntime
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 extension JobQueue {
     /// The number of jobs in one transaction of a method that stores many.

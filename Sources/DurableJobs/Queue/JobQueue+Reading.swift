@@ -1,6 +1,11 @@
 #if DurableJobs
-public import FoundationEssentials
 public import Operations
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 /// A job as it is in the store at one moment.
 public struct JobInfo: Sendable, Hashable {

@@ -1,7 +1,12 @@
 #if DurableJobs
-import FoundationEssentials
 package import OperationsRuntime
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A queue of durable jobs in a store.
 ///

@@ -1,5 +1,9 @@
 #if DurableJobs
+#if canImport(FoundationEssentials)
 package import FoundationEssentials
+#else
+package import Foundation
+#endif
 
 /// Follows the jobs that a queue object enqueues, and the workers that were made with the object;
 /// for telemetry. A queue object has at most one observer. No method is called with a lock held.

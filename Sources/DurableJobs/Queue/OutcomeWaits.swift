@@ -1,7 +1,12 @@
 #if DurableJobs
-import FoundationEssentials
 import OperationsRuntime
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// The tasks of one process that wait for the ends of jobs.
 ///

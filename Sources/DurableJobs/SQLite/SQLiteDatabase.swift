@@ -1,9 +1,14 @@
 #if DurableJobs
 import Dispatch
-import FoundationEssentials
 import GRDB
 import OperationsRuntime
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if canImport(Glibc)
 import Glibc

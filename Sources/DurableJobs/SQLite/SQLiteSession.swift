@@ -1,6 +1,11 @@
 #if DurableJobs
-import FoundationEssentials
 package import GRDB
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// The statements of one transaction on a GRDB connection.
 package struct SQLiteSession: SQLSession {

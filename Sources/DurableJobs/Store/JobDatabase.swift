@@ -1,5 +1,9 @@
 #if DurableJobs
+#if canImport(FoundationEssentials)
 package import FoundationEssentials
+#else
+package import Foundation
+#endif
 
 /// A value of a statement's argument or of a row's column.
 package enum SQLValue: Sendable, Hashable {

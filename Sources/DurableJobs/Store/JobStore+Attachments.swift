@@ -1,5 +1,9 @@
 #if DurableJobs
+#if canImport(FoundationEssentials)
 package import FoundationEssentials
+#else
+package import Foundation
+#endif
 
 // Steps 4 and 10 of Protocol.md: bytes that are committed with a job, until another process has
 // fetched them.

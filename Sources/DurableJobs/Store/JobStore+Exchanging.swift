@@ -1,6 +1,11 @@
 #if DurableJobs
-import FoundationEssentials
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 extension JobStore {
     /// Commits the ends of attempts, and then claims jobs; one transaction, which a worker may

@@ -1,6 +1,11 @@
 #if DurableJobs
-package import FoundationEssentials
 import Operations
+
+#if canImport(FoundationEssentials)
+package import FoundationEssentials
+#else
+package import Foundation
+#endif
 
 /// The columns of a job that people see.
 package struct StoredJob: Sendable {

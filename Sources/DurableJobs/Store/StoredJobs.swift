@@ -1,6 +1,11 @@
 #if DurableJobs
-package import FoundationEssentials
 package import Operations
+
+#if canImport(FoundationEssentials)
+package import FoundationEssentials
+#else
+package import Foundation
+#endif
 
 /// A job that is about to be stored.
 package struct NewJob: Sendable {

@@ -1,6 +1,11 @@
 #if DurableJobs
-import FoundationEssentials
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// The stored form of a back-off.
 enum BackoffText {

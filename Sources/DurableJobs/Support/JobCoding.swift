@@ -1,5 +1,9 @@
 #if DurableJobs
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// The stored form of arguments and results.
 enum JobCoding {

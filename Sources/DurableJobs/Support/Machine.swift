@@ -1,7 +1,12 @@
 #if DurableJobs
-import FoundationEssentials
 import OperationsRuntime
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if canImport(Glibc)
 import Glibc
@@ -27,8 +32,17 @@ enum Machine {
 
     /// Identifies the present start of the machine.
     static let boot: String = {
+        #if canImport(Darwin)
+        var identifier = [UInt8](repeating: 0, count: 64)
+        var size = identifier.count
+        guard sysctlbyname("kern.bootsessionuuid", &identifier, &size, nil, 0) == 0 else {
+            return "unknown"
+        }
+        return String(decoding: identifier.prefix { $0 != 0 }, as: UTF8.self)
+        #else
         let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
         return text.map { String($0.filter { !$0.isWhitespace }) } ?? "unknown"
+        #endif
     }()
 
     /// Blocks the thread for half a millisecond.

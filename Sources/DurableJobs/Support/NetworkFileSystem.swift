@@ -1,5 +1,9 @@
 #if DurableJobs
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if canImport(Glibc)
 import Glibc
@@ -20,11 +24,23 @@ enum NetworkFileSystem {
 
     /// - Throws: ``JobError/unusableStore(store:reason:)`` if the file is, or would be, on one.
     static func refuse(_ path: String) throws {
+        #if canImport(Darwin)
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        var system = statfs()
+        guard statfs(path, &system) == 0 || statfs(folder.isEmpty ? "/" : folder, &system) == 0,
+            system.f_flags & UInt32(MNT_LOCAL) == 0
+        else { return }
+        let type = withUnsafeBytes(of: system.f_fstypename) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        throw unusable(path, on: types[type] ?? type)
+        #else
         guard let mounts = try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)
         else { return }
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         let found = resolved(path) ?? resolved(folder.isEmpty ? "/" : folder)
         if let found { try refuse(path, resolved: found, mounts: mounts) }
+        #endif
     }
 
     /// - Parameters:
@@ -43,8 +59,11 @@ enum NetworkFileSystem {
                 (longest, type) = (point, String(fields[2]))
             }
         }
-        guard let name = types[type] else { return }
-        throw JobError.unusableStore(
+        if let name = types[type] { throw unusable(path, on: name) }
+    }
+
+    private static func unusable(_ path: String, on name: String) -> JobError {
+        .unusableStore(
             store: path,
             reason:
                 "it is on \(name), where several machines cannot lock a SQLite file; use a local "

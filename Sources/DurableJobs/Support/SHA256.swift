@@ -1,5 +1,9 @@
 #if DurableJobs
+#if canImport(FoundationEssentials)
 package import FoundationEssentials
+#else
+package import Foundation
+#endif
 
 /// The digest SHA-256 of FIPS 180-4, so that keys of any length take 64 characters in the store.
 ///

@@ -1,7 +1,12 @@
 #if DurableJobs
-import FoundationEssentials
 import OperationsRuntime
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// What one run of a job leaves for its worker.
 final class AttemptRecord: Sendable {

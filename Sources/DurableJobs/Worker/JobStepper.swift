@@ -1,6 +1,11 @@
 #if DurableJobs
-import FoundationEssentials
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Runs the jobs of a queue one at a time, in the calling task; for tests of users.
 package final class JobStepper: Sendable {

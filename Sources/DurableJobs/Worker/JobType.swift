@@ -1,6 +1,11 @@
 #if DurableJobs
-import FoundationEssentials
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A type of job that a worker performs.
 struct JobType: Sendable {

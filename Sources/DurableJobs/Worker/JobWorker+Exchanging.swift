@@ -1,7 +1,12 @@
 #if DurableJobs
-import FoundationEssentials
 import Operations
 import OperationsRuntime
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 // The loop of transactions: it commits ends, claims jobs and starts their operations.
 

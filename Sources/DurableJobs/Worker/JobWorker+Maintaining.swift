@@ -1,7 +1,12 @@
 #if DurableJobs
-import FoundationEssentials
 import Operations
 import OperationsRuntime
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 // The background steps of every worker: steps 6 and 7 of Protocol.md, wide dependents, deadlines,
 // the head of the order, and history.

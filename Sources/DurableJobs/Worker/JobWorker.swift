@@ -1,7 +1,12 @@
 #if DurableJobs
-import FoundationEssentials
 import OperationsRuntime
 public import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Claims jobs of a queue, and runs them as operations of an operation queue.
 ///

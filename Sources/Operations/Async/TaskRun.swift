@@ -192,7 +192,8 @@ final class TaskRun: Sendable {
         }
         guard let body else { return }
         body.executor?.offerAgain(body.raise(to: operation.urgency), operation.urgency)
-        guard #available(macOS 26, *), let task, let priority = operation.taskPriority,
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), let task,
+            let priority = operation.taskPriority,
             !isDriven.load(ordering: .relaxed)
         else { return }
         task.escalatePriority(to: priority)

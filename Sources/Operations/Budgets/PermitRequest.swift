@@ -23,7 +23,7 @@ final class PermitRequest: @unchecked Sendable {
 
     /// The permit costs, with each budget once.
     let costs: [Cost]
-    private weak let operation: Operation?
+    private weak var operation: Operation?
     private var stage = Stage.idle
     /// The position in the order of all requests; nil if no ticket is drawn.
     private var drawnTicket: PermitTicket?

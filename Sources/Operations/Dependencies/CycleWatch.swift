@@ -138,7 +138,7 @@ enum CycleWatch {
     // MARK: Reports
 
     private struct Member {
-        weak let operation: Operation?
+        weak var operation: Operation?
     }
 
     /// A cycle that was reported and may still stand.

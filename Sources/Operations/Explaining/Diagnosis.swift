@@ -51,8 +51,8 @@ struct Diagnosis {
             case .slots where isBehindAnother: continue
             // While the operation changes its state, its `isReady` may be true.
             case .readiness where operation.isReady: continue
-            case .dependencies, .group, .slots, .hold, .notStarted, .readiness, .suspension,
-                .zeroWidth:
+            case .dependencies, .group, .slots, .hold, .turn, .notStarted, .readiness,
+                .suspension, .zeroWidth:
                 break
             }
             next += others

@@ -87,6 +87,9 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
         case queueWidthIsZero(queue: String)
         /// All slots of the operation's queue are taken, by these operations.
         case slotsTaken(width: Int, by: [String], queue: String)
+        /// All slots of the operation's queue are taken, and the group of the operation, which is
+        /// empty for operations without one, is one of so many that take turns.
+        case waitingForTurn(of: String, groups: Int)
         /// A barrier of the operation's queue is ahead of the operation, or the operation is a
         /// barrier itself, and the named operation has not finished.
         case barrier(queue: String, behind: String)
@@ -191,6 +194,10 @@ extension OperationExplanation.Reason {
         case .slotsTaken(let width, let names, let queue):
             "\(name) is ready, but \(names.count) of \(width) slots of \(queue) are taken by "
                 + names.listed
+        case .waitingForTurn(let group, let count):
+            "\(name) starts when its turn comes: "
+                + (group.isEmpty ? "operations without a group are" : "its group \(group) is")
+                + " one of \(count) that take turns"
         case .barrier(let queue, let before):
             "\(name) is ready, but a barrier of \(queue) lets it start only after \(before)"
         case .strictOrder(let queue, let before):
@@ -231,7 +238,8 @@ extension OperationExplanation.Reason {
         case .notStarted: return "in no queue and not started"
         case .cancelledButNotStarted: return "cancelled, but in no queue and not started"
         case .leaving: return "cancelled"
-        case .queueSuspended, .queueWidthIsZero, .slotsTaken, .barrier, .strictOrder, .ready,
+        case .queueSuspended, .queueWidthIsZero, .slotsTaken, .waitingForTurn, .barrier,
+            .strictOrder, .ready,
             .waitingForMainThread, .waitingForTestScheduler, .waitingForUnderlyingQueue:
             return "ready"
         }

@@ -111,7 +111,7 @@ extension Blocker {
     /// Whether the blocker may be removed although nothing that is known to wait goes on.
     fileprivate var mayBeRemoved: Bool {
         switch kind {
-        case .hold, .readiness, .permits, .permitLine, .slots: true
+        case .hold, .turn, .readiness, .permits, .permitLine, .slots: true
         case .dependencies, .wait, .group, .barrier, .strictOrder, .notStarted, .suspension,
             .zeroWidth:
             false

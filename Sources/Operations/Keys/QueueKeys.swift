@@ -20,8 +20,9 @@ final class QueueKeys: Sendable {
     let exclusive = KeyTable<KeyLimit>()
     let limited = KeyTable<KeyLimit>()
 
-    private struct Group: Sendable {
-        weak let group: ShareGroup?
+    /// Unchecked: the value of the table never changes; `weak` requires a variable.
+    private struct Group: @unchecked Sendable {
+        weak var group: ShareGroup?
     }
 
     /// The budget of a key, and the number of operations that use it. The last of them removes the

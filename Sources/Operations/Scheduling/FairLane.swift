@@ -60,6 +60,8 @@ struct FairLane {
     private var rests = Heap<Int64, ID>()
     private var time: Int64 = 0
 
+    /// The number of groups with ready operations.
+    var waitingCount: Int { turns.count }
     /// The number of groups that the lane knows of.
     var groupCount: Int { members.count }
 

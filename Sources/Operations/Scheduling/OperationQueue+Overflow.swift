@@ -35,8 +35,8 @@ extension OperationQueue {
                 state.decideAboutBlocks()
                 // The queue can drop operations, and no blocks.
                 if newValue != nil { state.materializeAll() }
+                AdditionSteps.limiting.set(newValue != nil, in: self)
             }
-            AdditionSteps.limiting.set(newValue != nil, in: self)
         }
     }
 
@@ -62,7 +62,9 @@ extension Operation {
         let isDisplaced = withExtras { extras in
             // Who reads the reason takes this lock, so both change together.
             guard exchange({ $0.displaced() }) != nil else { return false }
-            if extras.cancellationReason == nil { extras.cancellationReason = reason }
+            if extras.cancellationReason == nil, !status.has(.cancelled) {
+                extras.cancellationReason = reason
+            }
             return true
         }
         if isDisplaced { CancelRound.cancel([self]) }

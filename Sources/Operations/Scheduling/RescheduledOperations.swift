@@ -70,6 +70,11 @@ struct RescheduledOperations {
         fairLanes = areShared ? .init(repeating: FairLane(), count: PriorityLanes.count) : []
     }
 
+    /// The number of groups of a priority with ready operations.
+    func waitingGroupCount(_ lane: Int) -> Int {
+        fairLanes.isEmpty ? 0 : fairLanes[lane].waitingCount
+    }
+
     /// The number of groups that are known, of all priorities.
     var groupCount: Int { fairLanes.reduce(0) { $0 + $1.groupCount } }
 

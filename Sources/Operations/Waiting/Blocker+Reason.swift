@@ -15,6 +15,7 @@ extension Blocker {
         case .strictOrder(let queue): .strictOrder(queue: queue.label, behind: first)
         case .slots(let queue, let width): .slotsTaken(width: width, by: names, queue: queue.label)
         case .hold(let hold): hold.reason
+        case .turn(let group, let count): .waitingForTurn(of: group, groups: count)
         case .notStarted: .notStarted
         case .readiness: .isReadyOverride
         case .suspension(let queue): .queueSuspended(queue: queue.label)

@@ -28,6 +28,8 @@ struct Blocker {
         // MARK: Circumstances
 
         case hold(AttemptController.RemainingHold)
+        /// All slots are taken, and the group of the operation takes turns with others.
+        case turn(of: String, groups: Int)
         /// The operation is in no queue and was not started.
         case notStarted
         /// The operation waits for its own `isReady`, or is about to be ready.
@@ -185,6 +187,9 @@ extension Operation {
             if !holders.isEmpty {
                 found.append(Blocker(.slots(queue, width: width), holders, atLeast: running))
             }
+            if scope == .everything, let (label, groups) = queue.snapshot({ $0.turn(of: self) }) {
+                found.append(Blocker(.turn(of: label, groups: groups)))
+            }
         }
         return found
     }
@@ -219,6 +224,16 @@ extension LifecycleState {
 }
 
 extension QueueState {
+    /// The label of a ready operation's group, and the number of groups that wait for a turn among
+    /// operations of its priority; nil if there is no other.
+    fileprivate func turn(of operation: Operation) -> (label: String, groups: Int)? {
+        guard order.sharesFairly, operation.status.phase == .queued,
+            let share = rescheduled.share(operation.place)
+        else { return nil }
+        let groups = rescheduled.waitingGroupCount(operation.status.lane)
+        return groups > 1 ? (share.group.label, groups) : nil
+    }
+
     fileprivate var mayHoldBackReadyOperations: Bool {
         isSuspended || order.isStrict || !barriers.isEmpty || (width >= 0 && running >= width)
     }

@@ -58,6 +58,8 @@ package struct Heap<Key: Comparable, Element> {
     @inlinable
     package init() {}
 
+    @inlinable package var count: Int { entries.count }
+
     /// The least key.
     @inlinable package var firstKey: Key? { entries.first?.key }
 

@@ -141,7 +141,9 @@ package struct ThreadLocalPointer: Sendable {
     package init(destructor: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Void) {
         var key = pthread_key_t()
         #if canImport(Darwin)
-        pthread_key_create(&key) { destructor($0) }
+        // The same function, of which the system says that it gets no null pointer.
+        typealias Destructor = @convention(c) (UnsafeMutableRawPointer) -> Void
+        pthread_key_create(&key, unsafeBitCast(destructor, to: Destructor.self))
         #else
         pthread_key_create(&key, destructor)
         #endif
@@ -196,6 +198,25 @@ package func setNiceness(_ niceness: Int32) -> Bool {
     #endif
 }
 
+/// Gives the calling thread, which has just been started, the importance that it keeps: a niceness,
+/// or a class of quality of service on Apple's systems.
+///
+/// - Parameter offset: the niceness relative to that of the thread's creator.
+func setImportance(nicenessOffset offset: Int32) {
+    if offset == 0 { return }
+    #if canImport(Darwin)
+    let quality =
+        if offset < 0 {
+            QOS_CLASS_USER_INTERACTIVE
+        } else {
+            offset < 10 ? QOS_CLASS_UTILITY : QOS_CLASS_BACKGROUND
+        }
+    pthread_set_qos_class_self_np(quality, 0)
+    #else
+    _ = setNiceness(min(max(currentNiceness() + offset, -20), 19))
+    #endif
+}
+
 /// The value of a variable of the process's environment; nil if it is not set.
 package func environmentVariable(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }
@@ -239,9 +260,35 @@ struct ThreadProbe: Sendable {
         return text[end + 2] == UInt8(ascii: "S") || text[end + 2] == UInt8(ascii: "D")
     }
     #else
-    init?() { nil }
-    var processorTime: UInt64? { nil }
-    var isSleeping: Bool? { nil }
+    private let thread: thread_act_t
+
+    init?() { thread = pthread_mach_thread_np(pthread_self()) }
+
+    private var info: thread_basic_info? {
+        var info = thread_basic_info()
+        let size = MemoryLayout<thread_basic_info>.size / MemoryLayout<integer_t>.size
+        var count = mach_msg_type_number_t(size)
+        let result = withUnsafeMutablePointer(to: &info) { info in
+            info.withMemoryRebound(to: integer_t.self, capacity: size) {
+                thread_info(thread, thread_flavor_t(THREAD_BASIC_INFO), $0, &count)
+            }
+        }
+        return result == KERN_SUCCESS ? info : nil
+    }
+
+    /// The processor time of the thread in nanoseconds, of which the system counts microseconds;
+    /// nil if the thread has ended.
+    var processorTime: UInt64? {
+        guard let info else { return nil }
+        let seconds = info.user_time.seconds + info.system_time.seconds
+        let microseconds = info.user_time.microseconds + info.system_time.microseconds
+        return UInt64(seconds) * 1_000_000_000 + UInt64(microseconds) * 1_000
+    }
+
+    /// Whether the thread waits for something in the kernel; nil if the thread has ended.
+    var isSleeping: Bool? {
+        info.map { $0.run_state == TH_STATE_WAITING || $0.run_state == TH_STATE_UNINTERRUPTIBLE }
+    }
     #endif
 }
 

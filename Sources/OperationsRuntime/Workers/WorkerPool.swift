@@ -188,9 +188,7 @@ package final class WorkerPool: @unchecked Sendable {
     }
 
     private func work(in workerClass: Urgency) {
-        if workerClass.nicenessOffset != 0 {
-            _ = setNiceness(min(max(currentNiceness() + workerClass.nicenessOffset, -20), 19))
-        }
+        setImportance(nicenessOffset: workerClass.nicenessOffset)
         let context = ThreadContext.current
         let worker = Worker(
             id: event { $0.workerStarted(in: workerClass) }, workerClass: workerClass)

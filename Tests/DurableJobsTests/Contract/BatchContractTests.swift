@@ -1,10 +1,15 @@
 #if DurableJobs
 import Dispatch
 import DurableJobs
-import FoundationEssentials
 import Operations
 import OperationsTestSupport
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Batches whose writer dies, and rows that are of no use any more.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,8 +1,13 @@
 #if DurableJobs
 import DurableJobs
-import FoundationEssentials
 import Operations
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @Suite(.timeLimit(.minutes(5)))
 struct DependencyContractTests {

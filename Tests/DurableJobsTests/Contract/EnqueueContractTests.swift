@@ -1,8 +1,13 @@
 #if DurableJobs
 import DurableJobs
-import FoundationEssentials
 import Operations
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Notes how many jobs were made and have not run.
 private struct Counted: Job {

@@ -1,7 +1,12 @@
 #if DurableJobs
 import DurableJobs
-import FoundationEssentials
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A worker that only exists in the store. It performs ``Echo``, unless it is told otherwise.
 struct Ghost {

@@ -1,8 +1,13 @@
 #if DurableJobs
 import DurableJobs
-import FoundationEssentials
 import Operations
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// What becomes of jobs that have ended, and which queue decides about it.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,8 +1,13 @@
 #if DurableJobs
 import DurableJobs
-import FoundationEssentials
 import Operations
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// The transactions of the protocol, without workers: every order that matters can be written down.
 @Suite(.timeLimit(.minutes(5)))

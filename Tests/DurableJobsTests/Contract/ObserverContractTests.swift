@@ -1,9 +1,14 @@
 #if DurableJobs
 import OperationsRuntime
 import DurableJobs
-import FoundationEssentials
 import Operations
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// What telemetry reads from a store, and what it keeps there.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,9 +1,14 @@
 #if DurableJobsPostgres
 import CLibPQ
 import DurableJobs
-import FoundationEssentials
 import Operations
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @testable import DurableJobsPostgres
 

@@ -1,7 +1,12 @@
 #if DurableJobsPostgres
 import DurableJobs
-import FoundationEssentials
 import OperationsTestSupport
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @testable import DurableJobsPostgres
 

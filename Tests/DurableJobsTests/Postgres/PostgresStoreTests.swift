@@ -2,10 +2,15 @@
 import CLibPQ
 import OperationsRuntime
 import DurableJobs
-import FoundationEssentials
 import Operations
 import OperationsTestSupport
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if canImport(Glibc)
 import Glibc

@@ -1,9 +1,14 @@
 #if DurableJobs
 import DurableJobs
-import FoundationEssentials
 import Operations
 import OperationsTestSupport
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if canImport(Glibc)
 import Glibc

@@ -166,6 +166,26 @@ struct FairShareTests {
         while steps.queue.operationCount > 0 { steps.step() }
     }
 
+    @Test func theExplanationNamesTheGroup() async throws {
+        let queue = OperationQueue(width: 1)
+        let (gate, began) = (AsyncGate(), Signal())
+        queue.add("first") { () async throws in
+            began.send()
+            try await gate.wait()
+        }
+        #expect(await began.arrives())
+        let a = queue.add("a", .group("acme")) {}
+        let b = queue.add("b") {}
+        let c = queue.add("c", .group("other")) {}
+        #expect(
+            a.explain().description.contains(
+                "'a' starts when its turn comes: its group 'acme' is one of 3 that take turns"))
+        #expect(b.explain().description.contains("operations without a group are one of 3"))
+        gate.open()
+        await queue.drain()
+        #expect(c.isFinished)
+    }
+
     @Test func manyGroupsCostWhatTheyHold() async {
         await Growth.expectNearLinear(from: 2_000) { count in
             let queue = suspendedQueue()

@@ -1,7 +1,12 @@
-import FoundationEssentials
 import Imaging
 import NIOCore
 import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Several server-sent events that are sent together.
 struct EventMessage {

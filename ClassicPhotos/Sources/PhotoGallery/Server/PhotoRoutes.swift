@@ -1,10 +1,15 @@
 import Departures
-import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import Imaging
 import NIOCore
 import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// The routes of single photos: details, pictures in several sizes, results, originals, and the
 /// filters.

@@ -1,5 +1,10 @@
-public import FoundationEssentials
 public import Imaging
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 /// The destination of an output file.
 public struct OutputPath: Sendable, Hashable, CustomStringConvertible {

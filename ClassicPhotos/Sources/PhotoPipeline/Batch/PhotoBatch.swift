@@ -1,7 +1,12 @@
-import FoundationEssentials
 import Imaging
 import Operations
 public import OperationsInsight
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Processes a whole list of photos and writes the results into a folder.
 ///

@@ -1,6 +1,11 @@
-import FoundationEssentials
 import Imaging
 import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 // Results that a machine makes for a folder that it does not see. The bytes travel, and the machine
 // that sees the folder writes them there.

@@ -1,5 +1,10 @@
-import FoundationEssentials
 public import Imaging
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Everything that decides what a batch makes of a photo.
 public struct PhotoRecipe: Sendable, Hashable, Codable {

@@ -1,5 +1,10 @@
-import FoundationEssentials
 package import Imaging
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A photo of a batch in a form that can be stored, and that another process or machine can carry
 /// out: where the photo is, what to make of it, and the name of the result.

@@ -1,7 +1,12 @@
-import FoundationEssentials
 import Imaging
 import Operations
 public import OperationsInsight
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Makes the results of photos, one call for each photo: download → inspect → decode → filter →
 /// encode → write.

@@ -1,6 +1,11 @@
-import FoundationEssentials
 import NIOHTTP1
 import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// What the attempts of one download have in common: its condition, its observer, and the part of
 /// the file that an interrupted attempt has left for the next one.

@@ -1,6 +1,11 @@
-public import FoundationEssentials
 import NIOPosix
 import Operations
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 /// Downloads files over http and https, and reads files from the local disk, within limits.
 ///

@@ -1,5 +1,10 @@
-import FoundationEssentials
 import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Passes the progress of downloads on to all who watch them.
 final class ProgressBoard: Sendable {

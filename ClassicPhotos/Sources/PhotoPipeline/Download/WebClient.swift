@@ -1,8 +1,13 @@
 import AsyncHTTPClient
-import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Makes one attempt at a download over http or https.
 ///

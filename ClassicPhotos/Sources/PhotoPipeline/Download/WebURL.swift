@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A URL that is valid for downloads by its text: http or https, with a host, and without a user
 /// name or password.

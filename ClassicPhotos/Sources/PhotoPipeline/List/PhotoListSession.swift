@@ -1,7 +1,12 @@
-import FoundationEssentials
 public import Imaging
 import Operations
 public import OperationsInsight
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// One page's list of photos: a controller for the decisions, queues for the work, and the
 /// pictures.

@@ -1,5 +1,10 @@
-public import FoundationEssentials
 public import Imaging
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 /// A photo that was loaded, decoded and processed.
 public struct Photo: Sendable {

@@ -1,6 +1,11 @@
-public import FoundationEssentials
 import Operations
 import Synchronization
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 #if canImport(Glibc)
 import Glibc

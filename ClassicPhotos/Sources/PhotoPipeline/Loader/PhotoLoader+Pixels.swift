@@ -1,6 +1,11 @@
-import FoundationEssentials
 public import Imaging
 public import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 // The stages of pixels. Each finds its result in memory, joins equal work that is under way, or
 // works on a thread of the loader's queue, with memory and one of the processors of the capacity.

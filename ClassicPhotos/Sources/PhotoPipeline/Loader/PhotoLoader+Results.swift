@@ -1,6 +1,11 @@
-import FoundationEssentials
 import Imaging
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 // The file that a batch writes for a photo: download → inspect → decode and filter → encode. A file
 // is made once, so these stages keep nothing in memory, and the pixels are filtered in place.

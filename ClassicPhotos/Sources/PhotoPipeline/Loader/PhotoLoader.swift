@@ -1,8 +1,13 @@
-public import FoundationEssentials
 public import Imaging
 public import Operations
 public import OperationsInsight
 import Synchronization
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 /// Loads photos for any number of callers, and does nothing twice.
 ///

@@ -1,6 +1,11 @@
-public import FoundationEssentials
 public import Imaging
 public import Operations
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 /// A photo that is wanted: which one, how large, and with what done to it.
 public struct PhotoRequest: Sendable, Hashable {

@@ -1,7 +1,12 @@
-import FoundationEssentials
 import Imaging
 import Operations
 import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Decodes what has arrived of a progressive JPEG file, for one caller, while the rest arrives.
 ///

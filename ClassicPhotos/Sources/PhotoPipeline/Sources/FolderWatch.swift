@@ -1,6 +1,11 @@
 import Dispatch
-import FoundationEssentials
 import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if canImport(Glibc)
 import Glibc

@@ -1,5 +1,10 @@
-public import FoundationEssentials
 public import Imaging
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 extension Look {
     /// Reads a `.cube` file, as `Look(cube:)` does with its bytes; blocks while reading.

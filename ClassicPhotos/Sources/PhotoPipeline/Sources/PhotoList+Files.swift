@@ -1,5 +1,10 @@
-public import FoundationEssentials
 import Imaging
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 extension PhotoList {
     /// Reads a list, or makes a list of a single picture.

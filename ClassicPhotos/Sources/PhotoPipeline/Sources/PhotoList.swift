@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
 public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 /// The photos of a source, in display order.
 public struct PhotoList: Sendable, Equatable {

@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Collects the entries of one source: resolves and checks URLs, and assigns identifiers.
 struct PhotoListBuilder {

@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Detects the type of a source's bytes, and converts them to records.
 struct PhotoListParser {

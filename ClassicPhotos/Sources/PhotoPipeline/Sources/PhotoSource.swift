@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
 public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 /// The origin of a list of photos, as a person names it.
 public enum PhotoSource: Sendable, Hashable {

@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// The reason why a text in a list is not the URL of a photo.
 struct PhotoURLProblem: Error, Equatable {

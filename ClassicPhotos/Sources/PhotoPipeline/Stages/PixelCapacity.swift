@@ -1,6 +1,11 @@
-import FoundationEssentials
 public import Imaging
 public import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// The processors and the memory that pixel work shares across all queues.
 ///

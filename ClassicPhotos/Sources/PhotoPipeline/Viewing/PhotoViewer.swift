@@ -1,8 +1,13 @@
-import FoundationEssentials
 public import Imaging
 import Operations
 import OperationsInsight
 import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Serves single photos of a list: details, larger pictures with any filters, and originals.
 ///

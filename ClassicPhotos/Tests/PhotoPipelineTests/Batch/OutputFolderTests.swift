@@ -1,10 +1,15 @@
-import FoundationEssentials
 import Imaging
 import OperationsTestSupport
 import Synchronization
 import Testing
 
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if canImport(Glibc)
 import Glibc

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Imaging
 import Operations
 import OperationsInsight
@@ -7,6 +6,12 @@ import Synchronization
 import Testing
 
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if canImport(Glibc)
 import Glibc

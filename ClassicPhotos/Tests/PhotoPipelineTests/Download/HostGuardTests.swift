@@ -1,9 +1,14 @@
-import FoundationEssentials
 import OperationsTestSupport
 import Synchronization
 import Testing
 
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Blocked addresses, in all the forms that a list, a redirection or a name server can use.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))

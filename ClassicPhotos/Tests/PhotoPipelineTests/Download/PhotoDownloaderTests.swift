@@ -1,9 +1,14 @@
 import DemoOrigin
-import FoundationEssentials
 import OperationsTestSupport
 import Testing
 
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Downloads from a real server on this machine that returns faulty responses on purpose.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))

@@ -1,6 +1,10 @@
-import FoundationEssentials
-
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Wraps a controller, so that tests can use it inside `#expect` and with plain row numbers.
 final class ControllerHarness {

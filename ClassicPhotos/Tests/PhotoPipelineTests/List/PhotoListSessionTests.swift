@@ -1,11 +1,16 @@
 import DemoOrigin
-import FoundationEssentials
 import Imaging
 import Operations
 import OperationsTestSupport
 import Testing
 
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// The session with real queues, a real server and real pictures.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))

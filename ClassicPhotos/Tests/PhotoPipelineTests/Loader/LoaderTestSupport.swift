@@ -1,8 +1,13 @@
-import FoundationEssentials
 import Imaging
 import OperationsInsight
 
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 let thumbnail = PixelSize(width: 32, height: 32)
 

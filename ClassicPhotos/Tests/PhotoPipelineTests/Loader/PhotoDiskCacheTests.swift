@@ -1,10 +1,15 @@
 import DemoOrigin
-import FoundationEssentials
 import Imaging
 import OperationsTestSupport
 import Testing
 
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct PhotoDiskCacheTests {

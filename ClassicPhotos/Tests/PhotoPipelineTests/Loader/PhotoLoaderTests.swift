@@ -1,5 +1,4 @@
 import DemoOrigin
-import FoundationEssentials
 import Imaging
 import Operations
 import OperationsInsight
@@ -8,6 +7,12 @@ import Synchronization
 import Testing
 
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct PhotoLoaderTests {

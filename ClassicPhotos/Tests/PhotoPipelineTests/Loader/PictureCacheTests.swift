@@ -1,8 +1,13 @@
-import FoundationEssentials
 import Imaging
 import Testing
 
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 struct PictureCacheTests {
     private func key(_ number: Int) -> PictureKey {

@@ -1,9 +1,14 @@
-import FoundationEssentials
 import Imaging
 import OperationsTestSupport
 import Testing
 
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct PreviewTests {

@@ -1,7 +1,12 @@
-import FoundationEssentials
 import OperationsTestSupport
 import PhotoPipeline
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @Suite(.ownThreads) struct PhotoRecordTests {
     private static let retryable = PhotoFailure(

@@ -1,7 +1,12 @@
-import FoundationEssentials
 import OperationsTestSupport
 import PhotoPipeline
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @Suite(.ownThreads) struct BinaryPropertyListTests {
     /// Encodes a property list with the system's encoder.

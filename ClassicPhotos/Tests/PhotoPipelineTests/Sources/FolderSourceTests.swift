@@ -1,8 +1,13 @@
-import FoundationEssentials
 import OperationsTestSupport
 import Testing
 
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A temporary folder, which is removed when this object is released.
 private final class Scratch {

@@ -1,8 +1,13 @@
-import FoundationEssentials
 import OperationsTestSupport
 import Testing
 
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if os(Linux)
 @Suite(.ownThreads, .timeLimit(.minutes(5)))

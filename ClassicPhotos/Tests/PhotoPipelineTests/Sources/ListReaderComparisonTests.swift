@@ -1,7 +1,12 @@
-import FoundationEssentials
 import OperationsTestSupport
 import PhotoPipeline
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Compares the readers with the encoders of FoundationEssentials, on random names and URLs.
 @Suite(.ownThreads) struct ListReaderComparisonTests {

@@ -1,5 +1,10 @@
-import FoundationEssentials
 import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 let webBase = URL(string: "https://example.org/lists/photos.plist")
 let fileBase = URL(filePath: "/lists/photos.plist", directoryHint: .notDirectory)

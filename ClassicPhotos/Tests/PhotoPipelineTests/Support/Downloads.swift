@@ -1,6 +1,10 @@
-import FoundationEssentials
-
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 extension DownloadLimits {
     /// One attempt, with time limits that even a busy machine does not reach; each test sets the

@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A progressive JPEG of 48 × 32 pixels: a gradient, written by libjpeg in ten scans.
 let progressiveJPEG: [UInt8] = {

@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Runs a closure with a new folder, and removes the folder afterwards.
 func withTemporaryFolder<Value>(

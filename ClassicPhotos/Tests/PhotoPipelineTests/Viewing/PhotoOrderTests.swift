@@ -1,9 +1,14 @@
-import FoundationEssentials
 import Imaging
 import OperationsTestSupport
 import Testing
 
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @Suite(.ownThreads) struct PhotoOrderTests {
     private let names = ["Zürich 10", "zurich 2", "Élan", "ocean", "OCEAN 3", "渡辺"]

@@ -1,10 +1,15 @@
-import FoundationEssentials
 import Imaging
 import Operations
 import OperationsTestSupport
 import Testing
 
 @testable import PhotoPipeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Requests for single photos, with a real downloader and an origin that waits for the test.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))

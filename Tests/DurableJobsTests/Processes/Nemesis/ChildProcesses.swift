@@ -1,8 +1,13 @@
 #if DurableJobs && JOB_FAULTS
-import FoundationEssentials
 import OperationsRuntime
 import Operations
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @testable import DurableJobs
 

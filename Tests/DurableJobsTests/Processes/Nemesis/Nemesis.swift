@@ -1,9 +1,14 @@
 #if DurableJobs && JOB_FAULTS
-import FoundationEssentials
 import OperationsRuntime
 import Operations
 import OperationsTestSupport
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @testable import DurableJobs
 

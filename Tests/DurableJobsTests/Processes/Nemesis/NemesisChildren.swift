@@ -1,11 +1,16 @@
 #if DurableJobs && JOB_FAULTS
 import Dispatch
 import DurableJobs
-import FoundationEssentials
 import Operations
 import OperationsRuntime
 import OperationsTestSupport
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if canImport(Glibc)
 import Glibc

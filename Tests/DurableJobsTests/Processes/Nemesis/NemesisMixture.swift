@@ -1,10 +1,15 @@
 #if DurableJobs && JOB_FAULTS
 import OperationsRuntime
 import DurableJobs
-import FoundationEssentials
 import GRDB
 import Operations
 import OperationsTestSupport
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if DurableJobsPostgres
 import CLibPQ

@@ -1,6 +1,11 @@
 #if DurableJobs && JOB_FAULTS
 import DurableJobs
+
+#if canImport(FoundationEssentials)
 import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if DurableJobsPostgres
 import DurableJobsPostgres

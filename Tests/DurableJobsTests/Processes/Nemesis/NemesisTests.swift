@@ -1,8 +1,13 @@
 #if DurableJobs && JOB_FAULTS
 import DurableJobs
-import FoundationEssentials
 import Operations
 import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 #if DurableJobsPostgres
 import DurableJobsPostgres

@@ -1,7 +1,12 @@
 #if DurableJobs && JOB_FAULTS
-import FoundationEssentials
 import Operations
 import OperationsTestSupport
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @testable import DurableJobs
 

@@ -1,7 +1,12 @@
 #if DurableJobs && JOB_FAULTS
 import DurableJobs
-import FoundationEssentials
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A time span of one round.
 struct Span: Codable, Sendable {

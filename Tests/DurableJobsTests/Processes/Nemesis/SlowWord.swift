@@ -1,8 +1,13 @@
 #if DurableJobs && JOB_FAULTS
 import OperationsRuntime
 import DurableJobs
-import FoundationEssentials
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Waits, writes a word that differs at each attempt, waits, and returns the word.
 struct SlowWord: Job {

@@ -1,6 +1,11 @@
 #if DurableJobs && JOB_FAULTS
-import FoundationEssentials
 import Operations
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 @testable import DurableJobs
 

@@ -1,5 +1,10 @@
-import FoundationEssentials
 import Imaging
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Walks through a folder and collects its pictures.
 struct FolderReader {
