@@ -10,23 +10,14 @@ let queue = OperationQueue()
 for name in names { queue.add { try await process(name) } }
 await queue.finished()
 
-// snippet.hide
-var last = -1
-// snippet.show
-for await count in queue.counts {  // or observe the count
-    // snippet.hide
-    last = count
-    if count == 0 { break }
-    // snippet.show
+// The two sequences go on for as long as the queue exists, so the loops end by `break`.
+for await count in queue.counts where count == 0 {  // or observe the count
+    print("\(count) to go")
+    break
 }
-// snippet.hide
-print("\(last) to go")
-// snippet.show
 for await _ in queue.idles {  // each time the queue becomes empty
     print("nothing to do")
-    // snippet.hide
     break
-    // snippet.show
 }
 // snippet.hide
 
