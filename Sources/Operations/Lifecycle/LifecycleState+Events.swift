@@ -178,7 +178,8 @@ extension LifecycleState {
     mutating func released() -> Actions? {
         guard has(.onHold), phase != .finished else { return nil }
         remove(.onHold)
-        return mayBeReady() ?? []
+        // An override may have announced a change meanwhile, and was not asked.
+        return readinessAnnounced() ?? []
     }
 
     /// The body has returned and is to run again later.

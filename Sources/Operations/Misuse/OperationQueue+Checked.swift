@@ -28,20 +28,6 @@ extension OperationQueue {
         add(operations, reserved: true)
     }
 
-    /// Reserves the operations, so that no other thread can start them or add them elsewhere until
-    /// they are added here. If one of them cannot be reserved, none is.
-    func reserve(_ operations: [Operation]) throws(OperationMisuse) {
-        for operation in operations where !operation.status.has(.fastPath) {
-            try checkAddition(of: operation)
-        }
-        for (index, operation) in operations.enumerated()
-        where operation.exchange({ $0.reserved() }) == nil {
-            let misuse = misuseOfAddition(operation, among: operations)
-            for other in operations[..<index] { other.lifecycle.remove(.reserved) }
-            throw misuse
-        }
-    }
-
     /// Sets ``maxConcurrentOperationCount``, but throws where the property's setter stops the
     /// program.
     ///

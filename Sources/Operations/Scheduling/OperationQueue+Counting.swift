@@ -6,13 +6,4 @@ extension OperationQueue {
         for operation in counted { operation.withExtras { $0.isCounted = true } }
         progress.raiseTotal(by: Int64(counted.count))
     }
-
-    /// Lowers the total again for an operation that could not be added.
-    final func uncount(_ operation: Operation) {
-        let isCounted = operation.withExtras { extras in
-            defer { extras.isCounted = false }
-            return extras.isCounted
-        }
-        if isCounted { progress.raiseTotal(by: -1) }
-    }
 }

@@ -30,7 +30,8 @@ extension OperationQueue {
         get { snapshot { $0.overflow.setting } }
         set {
             guard !isMain else { return }
-            event { state in
+            // Offering, because the claims return what they have not begun.
+            eventOffering { state in
                 state.overflow.setting = newValue
                 state.decideAboutBlocks()
                 // The queue can drop operations, and no blocks.
@@ -46,13 +47,19 @@ extension OperationQueue {
             switch event({ $0.makeRoom(for: operation) }) {
             case .room: return
             case .none(let capacity):
-                return operation.cancel(because: .displaced(capacity: capacity))
+                return operation.forceCancel(because: .displaced(capacity: capacity))
             case .displacing(let other, let capacity):
                 if other.displace(because: .displaced(capacity: capacity)) { continue }
                 // That operation has begun meanwhile.
-                event { $0.isNotDisplaced(other) }
+                event { _ = $0.overflow.displaced.removeValue(forKey: ObjectIdentifier(other)) }
             }
         }
+    }
+
+    /// Records that there is room for an operation, because capacity was reserved for it.
+    final func expect(_ operation: Operation) {
+        guard AdditionSteps.of(self).contains(.limiting) else { return }
+        event { _ = $0.overflow.arriving.insert(ObjectIdentifier(operation)) }
     }
 }
 
@@ -96,26 +103,31 @@ extension QueueState {
 
     /// Finds room for an operation that is about to be added.
     mutating func makeRoom(for operation: Operation) -> Room {
-        guard let setting = overflow.setting, !operation.isNeverDisplaced else { return .room }
-        let count = operationCount - overflow.displaced.count + overflow.arriving.count
+        let id = ObjectIdentifier(operation)
+        guard let setting = overflow.setting, !operation.isNeverDisplaced,
+            !overflow.arriving.contains(id)
+        else { return .room }
+        let count =
+            operationCount - overflow.displacedCount + overflow.arriving.count
+            + capacityQueue.reservationCount
         if count < setting.capacity {
-            overflow.arriving.insert(ObjectIdentifier(operation))
+            overflow.arriving.insert(id)
             return .room
         }
         if setting.dropsOldest, let oldest = oldestToDisplace() {
-            overflow.displaced.insert(ObjectIdentifier(oldest))
+            overflow.displaced[ObjectIdentifier(oldest)] = .passUnretained(oldest)
             return .displacing(oldest, capacity: setting.capacity)
         }
-        overflow.displaced.insert(ObjectIdentifier(operation))
+        overflow.rejected.insert(id)
         return .none(capacity: setting.capacity)
     }
 
     private func oldestToDisplace() -> Operation? {
         for place in ring.head..<ring.tail {
             guard let operation = ring[place]?.operation?.takeUnretainedValue() else { continue }
-            let state = operation.status
+            let (id, state) = (ObjectIdentifier(operation), operation.status)
             if !state.isAtWork, state.phase != .finished, !operation.isNeverDisplaced,
-                !overflow.displaced.contains(ObjectIdentifier(operation))
+                overflow.displaced[id] == nil, !overflow.exempt.contains(id)
             {
                 return operation
             }
@@ -123,20 +135,23 @@ extension QueueState {
         return nil
     }
 
-    /// Records that an operation has begun before it could be displaced.
-    mutating func isNotDisplaced(_ operation: Operation) {
-        overflow.displaced.remove(ObjectIdentifier(operation))
+    /// Records that an operation is in the queue.
+    mutating func arrivedInRoom(_ operation: Operation) {
+        let id = ObjectIdentifier(operation)
+        overflow.arriving.remove(id)
+        if overflow.rejected.remove(id) != nil {
+            overflow.displaced[id] = .passUnretained(operation)
+        }
     }
 
-    /// Records that an operation could not be added.
-    mutating func forgetRoom(for operation: Operation) {
-        hasRoom(operation)
-        isNotDisplaced(operation)
-    }
-
-    /// Records that an operation is in the queue for which there was room.
-    mutating func hasRoom(_ operation: Operation) {
-        overflow.arriving.remove(ObjectIdentifier(operation))
+    /// Forgets operations that are not about to be added any more. Those that were added are not
+    /// affected.
+    mutating func forgetRoom(for operations: [Operation]) {
+        guard overflow.isUsed else { return }
+        for operation in operations {
+            overflow.arriving.remove(ObjectIdentifier(operation))
+            overflow.rejected.remove(ObjectIdentifier(operation))
+        }
     }
 }
 

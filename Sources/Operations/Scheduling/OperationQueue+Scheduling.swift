@@ -75,18 +75,50 @@ extension OperationQueue {
         let added = [operation]
         try companion?.willAdd(added)
         defer { companion?.didAdd(added, to: self) }
-        // Any other operation is refused below.
-        guard operation.status.phase == .created else { return try insert(operation) }
+        guard hasSteps else { return try insert(operation) }
+        try reserve(added)
+        addInSteps(added)
+    }
+
+    /// Whether an addition has effects beside adding.
+    private var hasSteps: Bool {
+        !AdditionSteps.of(self).isDisjoint(with: [.counting, .limiting, .refusing])
+    }
+
+    /// Adds operations that are reserved for this queue. The steps come before that: what is
+    /// refused, or finds no room, is cancelled and then added, so that it ends as any other.
+    ///
+    /// An operation that ends by itself when it is cancelled counts as added.
+    private func addInSteps(_ operations: [Operation]) {
         let steps = AdditionSteps.of(self)
-        if steps.contains(.refusing) { refuse(added) }
-        if steps.contains(.counting) { count(added) }
-        if steps.contains(.limiting) { makeRoom(for: operation) }
-        do {
-            try insert(operation)
-        } catch {
-            if steps.contains(.counting) { uncount(operation) }
-            if steps.contains(.limiting) { event { $0.forgetRoom(for: operation) } }
-            throw error
+        if steps.contains(.counting) { count(operations) }
+        if steps.contains(.refusing) { refuse(operations) }
+        if steps.contains(.limiting) {
+            // One by one: an operation may displace one that was added before it.
+            for operation in operations {
+                makeRoom(for: operation)
+                addAll([operation], reserved: true, behind: nil)
+            }
+        } else {
+            addAll(operations, reserved: true, behind: nil)
+        }
+        event { $0.forgetRoom(for: operations) }
+        for operation in operations where operation.status.phase == .finished {
+            operation.completeCountedUnit(in: self)
+        }
+    }
+
+    /// Reserves the operations, so that no other thread can start them or add them elsewhere until
+    /// they are added here. If one of them cannot be reserved, none is.
+    func reserve(_ operations: [Operation]) throws(OperationMisuse) {
+        for operation in operations where !operation.status.has(.fastPath) {
+            try checkAddition(of: operation)
+        }
+        for (index, operation) in operations.enumerated()
+        where operation.exchange({ $0.reserved() }) == nil {
+            let misuse = misuseOfAddition(operation, among: operations)
+            for other in operations[..<index] { other.lifecycle.remove(.reserved) }
+            throw misuse
         }
     }
 
@@ -130,16 +162,22 @@ extension OperationQueue {
     ) {
         do { try companion?.willAdd(operations) } catch { misuse(error) }
         defer { companion?.didAdd(operations, to: self) }
-        let steps = AdditionSteps.of(self)
-        if steps.contains(.refusing) { refuse(operations) }
-        if steps.contains(.counting) { count(operations) }
-        guard steps.contains(.limiting) else {
+        // What goes behind a leader belongs to an operation that has begun.
+        guard leader == nil, hasSteps else {
+            if leader != nil { exempt(operations) }
             return addAll(operations, reserved: reserved, behind: leader)
         }
-        // One by one: an operation may displace one that was added before it.
-        for operation in leader == nil ? operations : operations.reversed() {
-            makeRoom(for: operation)
-            addAll([operation], reserved: reserved, behind: leader)
+        if !reserved { do { try reserve(operations) } catch { misuse(error) } }
+        addInSteps(operations)
+    }
+
+    /// Keeps the queue from dropping operations to make room.
+    private func exempt(_ operations: [Operation]) {
+        guard snapshot({ $0.overflow.isUsed }) else { return }
+        event { state in
+            for operation in operations {
+                state.overflow.exempt.insert(ObjectIdentifier(operation))
+            }
         }
     }
 
@@ -206,7 +244,7 @@ extension OperationQueue {
     /// Cancels operations that are about to be added, because the queue was shut down.
     private func refuse(_ operations: [Operation]) {
         for operation in operations where !operation.isPieceOfTask {
-            operation.cancel(because: shutDownReason)
+            operation.forceCancel(because: shutDownReason)
         }
     }
 

@@ -33,9 +33,34 @@ public struct OperationQueueOverflow: Sendable, Hashable {
 
 /// The overflow of a queue, guarded by the queue's lock.
 struct OverflowState {
-    var setting: OperationQueueOverflow?
-    /// The operations for which there is room, and which are about to be added.
+    var setting: OperationQueueOverflow? { didSet { if setting != nil { isUsed = true } } }
+    /// Whether there was ever a limit.
+    private(set) var isUsed = false
+    /// The operations for which there is room, and which are about to be added. They count.
     var arriving: Set<ObjectIdentifier> = []
-    /// The operations that were cancelled to make room, and have not left.
-    var displaced: Set<ObjectIdentifier> = []
+    /// The operations for which there is no room, and which are about to be added nevertheless:
+    /// cancelled, so that they end as any other. They do not count.
+    var rejected: Set<ObjectIdentifier> = []
+    /// The operations in the queue that were cancelled for lack of room, and have not left.
+    var displaced: [ObjectIdentifier: Unmanaged<Operation>] = [:]
+    /// The operations in the queue that belong to one which has begun: the nodes of a graph.
+    var exempt: Set<ObjectIdentifier> = []
+
+    /// The number of displaced operations that the queue counts among its operations: it does not
+    /// count those that have finished and leave with their claim.
+    var displacedCount: Int {
+        displaced.values.count { operation in
+            let state = operation._withUnsafeGuaranteedRef { $0.status }
+            return state.phase != .finished || !state.has(.fastPath) || state.has(.claimedAlone)
+        }
+    }
+
+    var isEmpty: Bool { displaced.isEmpty && exempt.isEmpty }
+
+    /// Forgets an operation that leaves the queue.
+    mutating func leaves(_ operation: Operation) {
+        let id = ObjectIdentifier(operation)
+        displaced[id] = nil
+        exempt.remove(id)
+    }
 }

@@ -7,10 +7,10 @@ extension QueueState {
     /// Decides ``takesBlocks`` and ``recordsArrivals`` anew, because one of the conditions has
     /// changed.
     mutating func decideAboutBlocks() {
-        recordsArrivals = notifiesEach || overflow.setting != nil
+        recordsArrivals = notifiesEach || overflow.isUsed
         takesBlocks =
-            qualityRank == 0 && order.isDefault && !recordsArrivals && !isInstrumented
-            && executor.isSame(as: .workers)
+            qualityRank == 0 && order.isDefault && !notifiesEach && overflow.setting == nil
+            && !isInstrumented && executor.isSame(as: .workers)
     }
 
     /// Adds a block at the end. The ring takes over the reference of the entry.

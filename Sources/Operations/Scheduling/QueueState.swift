@@ -401,7 +401,7 @@ struct QueueState: ~Copyable {
         if claim.hasOpenEntries { detachOpen(in: claim) }
         var leaving = 0
         if claim.isCancelled || notifiesEach || !rescheduled.isEmpty
-            || !overflow.displaced.isEmpty
+            || !overflow.isEmpty
         {
             claim.forEachTaken { leaves($0, from: claim) }
         }
@@ -467,7 +467,7 @@ struct QueueState: ~Copyable {
 
     private mutating func leaves(_ operation: Operation) {
         if notifiesEach { record(departureOf: operation) }
-        if !overflow.displaced.isEmpty { isNotDisplaced(operation) }
+        if !overflow.isEmpty { overflow.leaves(operation) }
         if !rescheduled.isEmpty { rescheduled.forget(operation.place) }
     }
 

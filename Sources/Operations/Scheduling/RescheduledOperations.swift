@@ -13,6 +13,8 @@ struct RescheduledOperations {
         /// The key by deadline and place, which does not depend on the order of the queue.
         var turn: SortKey
         var share = Share()
+        /// Whether the group has had its turn for this operation, which may have come back since.
+        var hasTurn = false
         /// Where the operation is, if it is among the ready ones.
         var entry: Entry?
         /// The time since which the operation has been ready, if the queue ages its operations.
@@ -160,9 +162,10 @@ struct RescheduledOperations {
 
     /// Records that the group of a ready operation has its turn, because the operation starts.
     mutating func starts(_ place: Int) {
-        guard let standing = standings[place], case .shared(let lane, _) = standing.entry else {
-            return
-        }
+        guard let standing = standings[place], !standing.hasTurn,
+            case .shared(let lane, _) = standing.entry
+        else { return }
+        standings[place]?.hasTurn = true
         fairLanes[lane].starts(standing.share)
     }
 

@@ -242,9 +242,9 @@ private final class ResultScope<Input: Sendable, Output: Sendable>: Sendable {
     func add(_ window: ResultWindow<Input, Output>) { windows.withLock { $0.append(window) } }
 
     func end() async {
-        for window in windows.withLock({ $0 }) {
-            await window.end(because: .requested, isolation: nil)
-        }
+        let windows = windows.withLock { $0 }
+        for window in windows { window.cancel(because: .requested, dropsResults: true) }
+        for window in windows { await window.end(because: .requested, isolation: nil) }
     }
 }
 

@@ -68,9 +68,10 @@ extension OperationQueue {
 private final class FirstSuccess<Element: Operation, Output: Sendable>: TypedOperation<Output>,
     @unchecked Sendable
 {
-    // Unchecked: the only property is constant.
+    // Unchecked: the properties are constant after the initializer.
 
     private let decision: FirstDecision<Element, Output>
+    private var waiters: [(operation: Element, ticket: TicketList<Waiter>.Ticket)] = []
 
     init(_ decision: FirstDecision<Element, Output>, in queue: OperationQueue) {
         if decision.operations.isEmpty {
@@ -81,14 +82,24 @@ private final class FirstSuccess<Element: Operation, Output: Sendable>: TypedOpe
         for operation in decision.operations {
             operation.expectFailure()
             addDependency(operation)
-            let waiter = Waiter.handler { [weak self] in
+            // The operation itself calls the handler, if anything does, so it is alive then.
+            let waiter = Waiter.handler { [weak self, unowned operation] in
                 operation.observeFailure()
                 self?.hasEnded(operation)
             }
-            if operation.register(waiter) == nil {
+            if let ticket = operation.register(waiter) {
+                waiters.append((operation, ticket))
+            } else {
                 operation.observeFailure()
                 hasEnded(operation)
             }
+        }
+    }
+
+    deinit {
+        // An operation that goes on for long, or never runs, must not gather waiters.
+        for (operation, ticket) in waiters {
+            operation.withExtras { _ = $0.waiters.remove(ticket) }
         }
     }
 

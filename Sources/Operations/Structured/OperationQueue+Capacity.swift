@@ -145,6 +145,7 @@ package struct CapacityReservation: ~Copyable, Sendable {
     /// In between, the operation counts twice, so there are never too many. A caller may add one
     /// operation in any other way instead, if this value lives until then.
     package consuming func add(_ operation: consuming Operation) {
+        queue.expect(operation)
         queue.addOperation(operation)
     }
 }

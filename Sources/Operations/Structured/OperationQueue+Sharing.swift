@@ -75,7 +75,7 @@ extension OperationQueue {
                     + "\(Output.self): use different keys for work with different results")
         }
         await shared.finishedUnlessCancelled()
-        let hasFinished = shared.isFinished
+        let hasFinished = shared.status.phase == .finished
         if let time = work.beginKeeping() {
             _ = self.time.schedule(after: time) {
                 work.endKeeping()

@@ -33,11 +33,19 @@ extension OperationQueue {
             allOperations().filter { $0.isOnHold(beyond: time) }, because: shutDownReason)
         await withTaskCancellationHandler {
             if time > .zero, await finished(timeout: time.limitedToLongestTime) { return }
-            cancelAll(because: shutDownReason)
-            await waitUntilAllOperationsAreFinished()
+            // Again and again: an addition may have been under way when the queue was shut down.
+            repeat {
+                cancelRest()
+            } while await !finished(timeout: .milliseconds(100))
         } onCancel: {
-            cancelAll(because: shutDownReason)
+            cancelRest()
         }
+    }
+
+    /// Cancels the operations that were not cancelled before.
+    private func cancelRest() {
+        let all = allOperations(includingBarriers: true)
+        Operation.cancel(all.filter { !$0.status.has(.cancelled) }, because: shutDownReason)
     }
 }
 

@@ -82,8 +82,8 @@ extension Operation {
         guard controller.plan.mayRunAgain else { return conclude() }
         if holdForNextAttempt(controller) { return }
         // The operation counts as one unit, not each of its attempts.
+        if existingExtras != nil { withExtras { $0.isCounted = false } }
         retainedQueue()?.activeProgress?.completeUnit()
-        withExtras { $0.isCounted = false }
         conclude()
     }
 

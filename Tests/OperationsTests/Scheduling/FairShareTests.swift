@@ -98,6 +98,32 @@ struct FairShareTests {
         #expect(queue.snapshot { $0.takesBlocks })
     }
 
+    /// An operation that is refused for lack of permits, and comes back, has used one turn only.
+    @Test func anOperationTakesOneTurn() {
+        let (steps, recorder) = (StepQueue(), TestRecorder<String>())
+        let budget = ConcurrencyBudget(0)
+        // The budget has had a permit, so that the operation can be added.
+        budget.permits = 1
+        budget.permits = 0
+        Self.add("a1", [.group("a"), .cost(1, of: budget)], to: steps, recorder)
+        steps.step()
+        for name in ["a2", "a3", "b1", "b2"] {
+            Self.add(name, [.group(String(name.prefix(1)))], to: steps, recorder)
+        }
+        steps.queue.maxConcurrentOperationCount = 0
+        for _ in 0..<5 {
+            budget.permits = 1
+            budget.permits = 0
+        }
+        budget.permits = 1
+        steps.queue.maxConcurrentOperationCount = 1
+        while steps.queue.operationCount > 0 { steps.step() }
+        // Group a has had one turn in advance.
+        let others = recorder.events.filter { $0 != "a1" }
+        #expect(others.first == "b1" && others.count == 4, "\(recorder.events)")
+        #expect(others != ["b1", "b2", "a2", "a3"], "\(recorder.events)")
+    }
+
     @Test func aBarrierHoldsInGroups() {
         let (steps, recorder) = (StepQueue(), TestRecorder<String>())
         Self.add("a1", [.group("a")], to: steps, recorder)
@@ -113,7 +139,7 @@ struct FairShareTests {
     @Test func changesOfPriorityKeepTheGroup() {
         let (steps, recorder) = (StepQueue(), TestRecorder<String>())
         for name in ["a1", "a2", "a3", "b1", "b2"] {
-            Self.add(name, [.group(name.prefix(1))], to: steps, recorder)
+            Self.add(name, [.group(String(name.prefix(1)))], to: steps, recorder)
         }
         for operation in steps.queue.operations { operation.queuePriority = .high }
         steps.queue.order = .lifo

@@ -135,6 +135,12 @@ struct OverflowTests {
                         }
                         queue.addOperation(operation)
                         if operation.isCancelled { dropped.increment() }
+                        let live = queue.snapshot { state in
+                            state.operations().count {
+                                state.overflow.displaced[ObjectIdentifier($0)] == nil
+                            }
+                        }
+                        #expect(live <= capacity)
                     }
                 }
             }
@@ -174,6 +180,15 @@ struct OverflowTests {
         #expect(throws: OperationMisuse.self) { try queue.addOperationChecked(costly) }
         #expect(queue.snapshot { $0.overflow.arriving.isEmpty && $0.overflow.displaced.isEmpty })
         #expect(queue.progress.totalUnitCount == 1)
+        // Nor has it an effect on the others, or on itself, where there is no room.
+        queue.isSuspended = true
+        let waiting = queue.add {}
+        queue.overflow = .dropOldest(capacity: 1)
+        #expect(throws: OperationMisuse.self) { try queue.addOperationChecked(costly) }
+        #expect(!waiting.isCancelled && !costly.isCancelled)
+        await queue.shutDown(grace: .zero)
+        #expect(throws: OperationMisuse.self) { try queue.addOperationChecked(costly) }
+        #expect(!costly.isCancelled)
         other.cancelAllOperations()
     }
 
@@ -187,6 +202,62 @@ struct OverflowTests {
         }
         queue.overflow = .dropOldest(capacity: 2)
         #expect(queue.tryAdd(capacity: 10) {} != nil)
+        queue.cancelAllOperations()
+    }
+
+    /// An operation that ends by itself when it is cancelled.
+    private final class Ending: Operation, @unchecked Sendable {
+        private let isOver = Tally()
+        override var isFinished: Bool { isOver.value > 0 }
+        override func cancel() {
+            super.cancel()
+            willChangeValue(forKey: "isFinished")
+            isOver.increment()
+            didChangeValue(forKey: "isFinished")
+        }
+    }
+
+    @Test func whatEndsByItselfWhenItIsCancelledCountsAsAdded() async throws {
+        let queue = suspendedQueue()
+        queue.progressCountsAdditions = true
+        queue.overflow = .dropNewest(capacity: 1)
+        queue.addOperation {}
+        let (first, second, third) = (Ending(), Ending(), Ending())
+        queue.addOperation(first)
+        try queue.addOperationsChecked([second])
+        queue.isSuspended = false
+        await queue.drain()
+        await queue.shutDown(grace: .zero)
+        queue.addOperation(third)
+        for operation in [first, second, third] { #expect(operation.isFinished) }
+        #expect(queue.snapshot { $0.overflow.rejected.isEmpty && $0.overflow.displaced.isEmpty })
+        #expect(queue.progress.completedUnitCount == 4 && queue.progress.totalUnitCount == 4)
+    }
+
+    @Test(arguments: [OperationQueueOverflow.dropOldest(capacity: 3), .dropNewest(capacity: 3)])
+    func aGraphThatHasBegunIsDoneToItsEnd(overflow: OperationQueueOverflow) async throws {
+        let queue = OperationQueue()
+        queue.overflow = overflow
+        let ran = Tally()
+        var graph = BlockGraph()
+        for _ in 0..<40 { graph.add { ran.increment() } }
+        let run = try queue.add(graph)
+        await run.finished()
+        #expect(!run.isCancelled && ran.value == 40)
+        #expect(queue.snapshot { $0.overflow.exempt.isEmpty })
+    }
+
+    /// Who has reserved capacity gets it, and others count the reservation.
+    @Test func reservationsCount() async throws {
+        let queue = suspendedQueue()
+        queue.overflow = .dropNewest(capacity: 2)
+        let place = try await queue.acquireCapacity(below: 2)
+        queue.add {}
+        let late = queue.add {}
+        #expect(late.isCancelled)
+        let operation = BlockOperation {}
+        place.add(operation)
+        #expect(!operation.isCancelled)
         queue.cancelAllOperations()
     }
 

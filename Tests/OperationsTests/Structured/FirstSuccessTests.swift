@@ -1,3 +1,4 @@
+import OperationsRuntime
 import OperationsTestKit
 import OperationsTestSupport
 import Testing
@@ -86,6 +87,31 @@ struct FirstSuccessTests {
             Issue.record("\(String(describing: none.cancellationReason))")
             return
         }
+    }
+
+    @Test func aDelayDoesNotHideASuccess() throws {
+        let scheduler = TestScheduler(seed: 1)
+        let (queue, never) = (scheduler.makeQueue(), suspendedQueue())
+        let slow = never.add { 1 }
+        let quick = queue.add(.delay(.seconds(1))) { 2 }
+        let first = queue.add(.delay(.seconds(2)), firstOf: [slow, quick])
+        try scheduler.advance(by: .seconds(3))
+        #expect(try first.result == 2)
+        never.cancelAllOperations()
+    }
+
+    @Test func nothingIsKept() async throws {
+        weak var candidate: TypedOperation<Int>?
+        let queue = OperationQueue()
+        do {
+            let never = TypedOperation { 1 }
+            candidate = never
+            for _ in 0..<3 {
+                #expect(try await queue.add(firstOf: [never, queue.add { 2 }]).value == 2)
+            }
+            #expect(await comesTrue { never.withExtras { $0.waiters.count } == 0 })
+        }
+        #expect(await comesTrue { candidate == nil })
     }
 
     @Test func itsCancellationReachesTheOthers() async throws {
