@@ -27,7 +27,7 @@ struct Share {
 /// turns in advance of the others, its start is kept until the time has come to it: it can gain
 /// none either by going away.
 struct FairLane {
-    /// What an operation of weight 1 costs. Weights up to it are told apart.
+    /// How far an operation of weight 1 moves the start of its group.
     static let unit: Int64 = 1 << 20
 
     /// The turn of a group: first by the step of its first operation, which is the level in an

@@ -24,13 +24,13 @@ extension OperationQueue {
     /// waits, and `tryAdd(_:capacity:body:)`, which returns nil. In a queue that drops the newest
     /// operations, they wait for this capacity as well, or return nil.
     ///
-    /// - Complexity: an addition to a full queue takes O(running operations), with
-    ///   ``OperationQueueOverflow/dropOldest(capacity:)``.
+    /// - Complexity: an addition takes O(dropped operations that have not left the queue), and to a
+    ///   full queue also O(running operations) with ``OperationQueueOverflow/dropOldest(capacity:)``.
     public final var overflow: OperationQueueOverflow? {
         get { snapshot { $0.overflow.setting } }
         set {
             guard !isMain else { return }
-            // Offering, because the claims return what they have not begun.
+            // The claims return what they have not begun, which another worker may then take.
             eventOffering { state in
                 state.overflow.setting = newValue
                 state.decideAboutBlocks()

@@ -113,7 +113,7 @@ public struct ConcurrentResults<Input: Sendable, Output: Sendable>: AsyncSequenc
     fileprivate enum Source {
         /// The iteration calls the function when it wants an element.
         case calls(() -> Input?)
-        /// A task of its own adds elements. It ends once it is told not to go on.
+        /// Another task calls the function, which adds elements until `add` returns false.
         case task(@Sendable (_ add: @Sendable (Input) async -> Bool) async throws -> Void)
     }
 

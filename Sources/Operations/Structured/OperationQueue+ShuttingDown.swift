@@ -4,8 +4,8 @@ extension OperationQueue {
     /// Whether the queue was shut down, and takes no more operations; see ``shutDown(grace:)``.
     public final var isShutDown: Bool { AdditionSteps.of(self).contains(.refusing) }
 
-    /// Shuts the queue down: lets its operations end for a time, then cancels those that are left,
-    /// and returns when the queue is empty.
+    /// Shuts the queue down. Its operations have a time to end, and the queue then cancels those that
+    /// are left. The method returns when the queue is empty.
     ///
     /// ```swift
     /// await server.close()
@@ -13,16 +13,16 @@ extension OperationQueue {
     /// ```
     ///
     /// From the call on, the queue refuses operations: one that is added is cancelled with the
-    /// reason ``CancellationReason/queueShutDown(queue:)`` and does not begin. Whoever awaits its
-    /// value gets ``OperationCancellation`` with this reason. Periodic operations
+    /// reason ``CancellationReason/queueShutDown(queue:)`` and does not begin. Its
+    /// value throws ``OperationCancellation`` with this reason. Periodic operations
     /// (``OperationTrait/every(_:)``) do not run again. An operation whose delay is not over within
     /// the grace period is cancelled at once. Everything else may begin and end during that time.
     /// Then all operations that are left are cancelled with the same reason.
     ///
     /// Bodies that ignore their cancellation delay the end. If the calling task is cancelled, the
     /// grace period is over. Further calls may shorten an earlier one. A queue that was shut down
-    /// stays so. Pieces of tasks (``executor``) are neither refused nor cancelled: a
-    /// task that waits for the queue would never end.
+    /// stays so. Pieces of tasks (``executor``) are neither refused nor cancelled: a task that waits
+    /// for the queue would never end.
     ///
     /// - Parameter time: the grace period, by the queue's clock; none if it is not positive.
     /// - Precondition: the queue is not ``main``, and the caller is in no operation of the queue.
