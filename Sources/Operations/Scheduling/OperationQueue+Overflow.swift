@@ -24,8 +24,9 @@ extension OperationQueue {
     /// waits, and `tryAdd(_:capacity:body:)`, which returns nil. In a queue that drops the newest
     /// operations, they wait for this capacity as well, or return nil.
     ///
-    /// - Complexity: an addition takes O(dropped operations that have not left the queue), and to a
-    ///   full queue also O(running operations) with ``OperationQueueOverflow/dropOldest(capacity:)``.
+    /// - Complexity: an addition takes O(dropped operations that have not left the queue). With
+    ///   ``OperationQueueOverflow/dropOldest(capacity:)``, one to a full queue also takes O(running
+    ///   operations).
     public final var overflow: OperationQueueOverflow? {
         get { snapshot { $0.overflow.setting } }
         set {

@@ -4,8 +4,8 @@ extension OperationQueue {
     /// Whether the queue was shut down, and takes no more operations; see ``shutDown(grace:)``.
     public final var isShutDown: Bool { AdditionSteps.of(self).contains(.refusing) }
 
-    /// Shuts the queue down. Its operations have a time to end, and the queue then cancels those that
-    /// are left. The method returns when the queue is empty.
+    /// Shuts the queue down. Its operations have a time to end, and the queue then cancels those
+    /// that are left. The method returns when the queue is empty.
     ///
     /// ```swift
     /// await server.close()
@@ -21,8 +21,8 @@ extension OperationQueue {
     ///
     /// Bodies that ignore their cancellation delay the end. If the calling task is cancelled, the
     /// grace period is over. Further calls may shorten an earlier one. A queue that was shut down
-    /// stays so. Pieces of tasks (``executor``) are neither refused nor cancelled: a task that waits
-    /// for the queue would never end.
+    /// stays so. Pieces of tasks (``executor``) are neither refused nor cancelled: a task that
+    /// waits for the queue would never end.
     ///
     /// - Parameter time: the grace period, by the queue's clock; none if it is not positive.
     /// - Precondition: the queue is not ``main``, and the caller is in no operation of the queue.
