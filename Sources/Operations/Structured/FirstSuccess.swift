@@ -28,8 +28,7 @@ extension OperationQueue {
         _ traits: OperationTrait..., firstOf operations: [TypedOperation<Output>],
         cancelsOthers: Bool = false
     ) -> TypedOperation<Output> {
-        let decision = FirstDecision(operations, cancelsOthers) { try $0.result }
-        return take(FirstSuccess(decision, in: self), traits)
+        add(traits, firstOf: operations, cancelsOthers) { try $0.result }
     }
 
     /// Adds an operation that ends with the first success of several operations, and has its
@@ -41,8 +40,7 @@ extension OperationQueue {
         _ traits: OperationTrait..., firstOf first: TypedOperation<Output>,
         _ rest: TypedOperation<Output>..., cancelsOthers: Bool = false
     ) -> TypedOperation<Output> {
-        let decision = FirstDecision([first] + rest, cancelsOthers) { try $0.result }
-        return take(FirstSuccess(decision, in: self), traits)
+        add(traits, firstOf: [first] + rest, cancelsOthers) { try $0.result }
     }
 
     /// Adds an operation that ends with the first success of several operations without results,
@@ -54,7 +52,15 @@ extension OperationQueue {
     public final func add(
         _ traits: OperationTrait..., firstOf operations: [Operation], cancelsOthers: Bool = false
     ) -> TypedOperation<Operation> {
-        take(FirstSuccess(FirstDecision(operations, cancelsOthers) { $0 }, in: self), traits)
+        add(traits, firstOf: operations, cancelsOthers) { $0 }
+    }
+
+    /// - Parameter read: returns the result of the operation that has succeeded first.
+    private func add<Element: Operation, Output>(
+        _ traits: [OperationTrait], firstOf operations: [Element], _ cancelsOthers: Bool,
+        _ read: @escaping @Sendable (Element) throws -> Output
+    ) -> TypedOperation<Output> {
+        take(FirstSuccess(FirstDecision(operations, cancelsOthers, read), in: self), traits)
     }
 }
 
