@@ -28,12 +28,13 @@ extension OperationQueue {
     ///   ``OperationQueueOverflow/dropOldest(capacity:)``, one to a full queue also takes O(running
     ///   operations).
     public final var overflow: OperationQueueOverflow? {
-        get { snapshot { $0.overflow.setting } }
+        get { snapshot { $0.overflow?.setting } }
         set {
             guard !isMain else { return }
             // The claims return what they have not begun, which another worker may then take.
             eventOffering { state in
-                state.overflow.setting = newValue
+                if newValue != nil, state.overflow == nil { state.overflow = OverflowState() }
+                state.overflow?.setting = newValue
                 state.decideAboutBlocks()
                 // The queue can drop operations, and no blocks.
                 if newValue != nil { state.materializeAll() }
@@ -52,7 +53,7 @@ extension OperationQueue {
             case .displacing(let other, let capacity):
                 if other.displace(because: .displaced(capacity: capacity)) { continue }
                 // That operation has begun meanwhile.
-                event { _ = $0.overflow.displaced.removeValue(forKey: ObjectIdentifier(other)) }
+                event { _ = $0.overflow?.displaced.removeValue(forKey: ObjectIdentifier(other)) }
             }
         }
     }
@@ -60,7 +61,7 @@ extension OperationQueue {
     /// Records that there is room for an operation, because capacity was reserved for it.
     final func expect(_ operation: Operation) {
         guard AdditionSteps.of(self).contains(.limiting) else { return }
-        event { _ = $0.overflow.arriving.insert(ObjectIdentifier(operation)) }
+        event { _ = $0.overflow?.arriving.insert(ObjectIdentifier(operation)) }
     }
 }
 
@@ -105,21 +106,20 @@ extension QueueState {
     /// Finds room for an operation that is about to be added.
     mutating func makeRoom(for operation: Operation) -> Room {
         let id = ObjectIdentifier(operation)
-        guard let setting = overflow.setting, !operation.isNeverDisplaced,
-            !overflow.arriving.contains(id)
+        guard let setting = overflow?.setting, !operation.isNeverDisplaced,
+            overflow?.arriving.contains(id) != true
         else { return .room }
         let count =
-            operationCount - overflow.displacedCount + overflow.arriving.count
-            + capacityQueue.reservationCount
+            operationCount + capacityQueue.reservationCount + (overflow?.correction ?? 0)
         if count < setting.capacity {
-            overflow.arriving.insert(id)
+            overflow?.arriving.insert(id)
             return .room
         }
         if setting.dropsOldest, let oldest = oldestToDisplace() {
-            overflow.displaced[ObjectIdentifier(oldest)] = .passUnretained(oldest)
+            overflow?.displaced[ObjectIdentifier(oldest)] = .passUnretained(oldest)
             return .displacing(oldest, capacity: setting.capacity)
         }
-        overflow.rejected.insert(id)
+        overflow?.rejected.insert(id)
         return .none(capacity: setting.capacity)
     }
 
@@ -128,7 +128,7 @@ extension QueueState {
             guard let operation = ring[place]?.operation?.takeUnretainedValue() else { continue }
             let (id, state) = (ObjectIdentifier(operation), operation.status)
             if !state.isAtWork, state.phase != .finished, !operation.isNeverDisplaced,
-                overflow.displaced[id] == nil, !overflow.exempt.contains(id)
+                overflow?.displaced[id] == nil, overflow?.exempt.contains(id) != true
             {
                 return operation
             }
@@ -139,19 +139,19 @@ extension QueueState {
     /// Records that an operation is in the queue.
     mutating func arrivedInRoom(_ operation: Operation) {
         let id = ObjectIdentifier(operation)
-        overflow.arriving.remove(id)
-        if overflow.rejected.remove(id) != nil {
-            overflow.displaced[id] = .passUnretained(operation)
+        overflow?.arriving.remove(id)
+        if overflow?.rejected.remove(id) != nil {
+            overflow?.displaced[id] = .passUnretained(operation)
         }
     }
 
     /// Forgets operations that are not about to be added any more. Those that were added are not
     /// affected.
     mutating func forgetRoom(for operations: [Operation]) {
-        guard overflow.isUsed else { return }
+        guard overflow != nil else { return }
         for operation in operations {
-            overflow.arriving.remove(ObjectIdentifier(operation))
-            overflow.rejected.remove(ObjectIdentifier(operation))
+            overflow?.arriving.remove(ObjectIdentifier(operation))
+            overflow?.rejected.remove(ObjectIdentifier(operation))
         }
     }
 }

@@ -173,10 +173,10 @@ extension OperationQueue {
 
     /// Keeps the queue from dropping operations to make room.
     private func exempt(_ operations: [Operation]) {
-        guard snapshot({ $0.overflow.isUsed }) else { return }
+        guard snapshot({ $0.overflow != nil }) else { return }
         event { state in
             for operation in operations {
-                state.overflow.exempt.insert(ObjectIdentifier(operation))
+                state.overflow?.exempt.insert(ObjectIdentifier(operation))
             }
         }
     }

@@ -33,9 +33,8 @@ public struct OperationQueueOverflow: Sendable, Hashable {
 
 /// The overflow of a queue, guarded by the queue's lock.
 struct OverflowState {
-    var setting: OperationQueueOverflow? { didSet { if setting != nil { isUsed = true } } }
-    /// Whether there was ever a limit.
-    private(set) var isUsed = false
+    /// The limit that holds now.
+    var setting: OperationQueueOverflow?
     /// The operations for which there is room, and which are about to be added. They count.
     var arriving: Set<ObjectIdentifier> = []
     /// The operations for which there is no room, and which are about to be added nevertheless:
@@ -46,16 +45,17 @@ struct OverflowState {
     /// The operations in the queue that belong to one which has begun: the nodes of a graph.
     var exempt: Set<ObjectIdentifier> = []
 
+    /// What has to be added to the queue's number of operations, to get the number that is limited.
+    var correction: Int { arriving.count - displacedCount }
+
     /// The number of displaced operations that the queue counts among its operations: it does not
     /// count those that have finished and leave with their claim.
-    var displacedCount: Int {
+    private var displacedCount: Int {
         displaced.values.count { operation in
             let state = operation._withUnsafeGuaranteedRef { $0.status }
             return state.phase != .finished || !state.has(.fastPath) || state.has(.claimedAlone)
         }
     }
-
-    var isEmpty: Bool { displaced.isEmpty && exempt.isEmpty }
 
     /// Forgets an operation that leaves the queue.
     mutating func leaves(_ operation: Operation) {

@@ -7,9 +7,9 @@ extension QueueState {
     /// Decides ``takesBlocks`` and ``recordsArrivals`` anew, because one of the conditions has
     /// changed.
     mutating func decideAboutBlocks() {
-        recordsArrivals = notifiesEach || overflow.isUsed
+        recordsArrivals = notifiesEach || overflow != nil
         takesBlocks =
-            qualityRank == 0 && order.isDefault && !notifiesEach && overflow.setting == nil
+            qualityRank == 0 && order.isDefault && !notifiesEach && overflow?.setting == nil
             && !isInstrumented && executor.isSame(as: .workers)
     }
 

@@ -73,7 +73,7 @@ extension QueueState {
     @inline(never)
     mutating func arrived(_ operation: Operation) {
         if notifiesEach { record(arrivalOf: operation) }
-        if overflow.isUsed { arrivedInRoom(operation) }
+        if overflow != nil { arrivedInRoom(operation) }
     }
 
     private mutating func record(arrivalOf operation: Operation) {

@@ -38,7 +38,8 @@ struct QueueState: ~Copyable {
     /// Whether a block that is added now may stay without an operation.
     var takesBlocks = true
     var capacityQueue = CapacityQueue()
-    var overflow = OverflowState()
+    /// What limits the queue's length; nil as long as there was never a limit.
+    var overflow: OverflowState?
     /// The urgencies of the references to this queue that its executor holds.
     var offered = OfferedUrgencies()
     /// The lowest lane from which a claim may hold operations that have not begun.
@@ -400,9 +401,7 @@ struct QueueState: ~Copyable {
         if claim.isMaterialized { return nil }
         if claim.hasOpenEntries { detachOpen(in: claim) }
         var leaving = 0
-        if claim.isCancelled || notifiesEach || !rescheduled.isEmpty
-            || !overflow.isEmpty
-        {
+        if claim.isCancelled || notifiesEach || !rescheduled.isEmpty || overflow != nil {
             claim.forEachTaken { leaves($0, from: claim) }
         }
         claim.forEachTakenPlace { place, count in
@@ -467,7 +466,7 @@ struct QueueState: ~Copyable {
 
     private mutating func leaves(_ operation: Operation) {
         if notifiesEach { record(departureOf: operation) }
-        if !overflow.isEmpty { overflow.leaves(operation) }
+        overflow?.leaves(operation)
         if !rescheduled.isEmpty { rescheduled.forget(operation.place) }
     }
 
