@@ -38,8 +38,9 @@ man: install-run
 	swift package $(APP) $(FAULTS) --disable-sandbox plugin generate-manual --multi-page
 
 .PHONY: run test check build man install-run install-test lint style layers sanitized \
-	model-check unit-tests app-tests docs consumer platforms release-tests snippets thread-sanitizer \
-	address-sanitizer stress fuzz jobs-nemesis jobs-pictures instructions screenshots clean
+	model-check unit-tests app-tests site consumer platforms release-tests api api-record \
+	release-check snippets thread-sanitizer address-sanitizer stress fuzz jobs-nemesis \
+	jobs-pictures instructions screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
 # escaping. dash and zsh pass `SOURCE=~/Pictures` on unexpanded; the recipe then inserts the home
@@ -57,8 +58,8 @@ build: install-run
 # Address sanitizer runs the tests in which threads hand on what the runtime does not retain.
 #
 # The build for thread sanitizer comes first, because the layers are checked by its index.
-test: install-test style layers model-check app-tests fuzz docs consumer platforms release-tests \
-	snippets thread-sanitizer address-sanitizer instructions
+test: install-test style layers model-check app-tests fuzz site consumer platforms release-tests \
+	api snippets thread-sanitizer address-sanitizer instructions
 	@echo "Everything passed."
 
 # The quick check for work on Operations: needs no other package. LAYER is a name from the list of
@@ -101,20 +102,14 @@ app-tests: install-test
 	swift build --build-tests $(APP) $(FAULTS)
 	Scripts/run-tests $(APP) $(FAULTS)
 
-# Builds the libraries' documentation; warnings are errors. The command prints the output folder. To
-# view it in a browser: python3 -m http.server -d ….doccarchive, and then
-# http://localhost:8000/documentation/operations
+# Writes the documentation of all libraries, with the pages around it, as one static site; warnings
+# and missing pages are errors. To read it: python3 -m http.server -d .build-site/site
 LIBRARIES = Operations OperationsFoundation OperationsTestKit OperationsInsight \
 	OperationsTelemetry OperationsDefaultExecutor OperationsServiceLifecycle DurableJobs \
-	DurableJobsPostgres \
-	DurableJobsTelemetry DurableJobsTestKit
+	DurableJobsPostgres DurableJobsTelemetry DurableJobsTestKit
 
-docs: install-test
-	mkdir -p Documentation/Snippets
-	ln -sf "$(CURDIR)"/Snippets/*.swift Documentation/Snippets
-	swift package --package-path Documentation generate-documentation $(LIBRARIES:%=--target %) \
-		--warnings-as-errors
-	swift package $(APP) $(FAULTS) generate-documentation --target PhotoPipeline --warnings-as-errors
+site: install-test
+	Scripts/make-site .build-site/site $(LIBRARIES) -- $(FAULTS)
 
 # Builds a package that uses the libraries; fails if the package manager fetches another package.
 consumer:
@@ -128,6 +123,24 @@ platforms: install-test
 release-tests: install-test
 	swift build $(TESTS) $(OPTIMIZED)
 	Scripts/run-tests $(OPTIMIZED)
+
+# Compares the public interfaces with those of the last version. OperationsFoundation is left out,
+# which has names of other modules only.
+MODULES = .build-release-tests/release/Modules
+
+api: install-test
+	swift build $(TESTS) $(OPTIMIZED)
+	Scripts/check-api $(MODULES) $(filter-out OperationsFoundation,$(LIBRARIES))
+
+# Only after a release: docs/releasing.md.
+api-record: install-test
+	swift build $(TESTS) $(OPTIMIZED)
+	Scripts/check-api $(MODULES) $(filter-out OperationsFoundation,$(LIBRARIES)) --record
+	rm -f docs/api/meant.txt
+
+# What is missing before a version can be tagged: docs/releasing.md. Runs all tests.
+release-check:
+	Scripts/release-check
 
 # Runs the documentation's programs and compares their output.
 snippets: install-test

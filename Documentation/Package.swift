@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Builds the libraries' documentation, with `make docs`. A package of its own, so that users of the
+// Builds the libraries' documentation, with `make site`. A package of its own, so that users of the
 // libraries do not fetch the plugin. Its sources are links to the libraries' own.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),

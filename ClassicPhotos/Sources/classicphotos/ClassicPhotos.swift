@@ -34,7 +34,7 @@ struct ClassicPhotos: AsyncParsableCommand {
             To complete arguments in a shell: classicphotos --generate-completion-script bash (or \
             zsh, fish).
             """,
-        version: "0.2.0",
+        version: version,
         subcommands: [Serve.self, Process.self, Work.self, Jobs.self, Filters.self],
         defaultSubcommand: Serve.self)
 

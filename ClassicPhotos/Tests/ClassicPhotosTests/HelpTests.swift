@@ -1,3 +1,4 @@
+import Foundation
 import OperationsTestSupport
 import Subprocess
 import Testing
@@ -67,8 +68,12 @@ struct HelpTests {
         #expect(outcome.output.contains("no-work") && outcome.output.contains("prune"))
     }
 
-    @Test func versionIsPrinted() async throws {
+    @Test func versionIsThatOfTheChangelog() async throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent()
+        let changelog = try String(
+            contentsOf: root.appending(path: "../../../CHANGELOG.md"), encoding: .utf8)
+        let versions = changelog.matches(of: /(?m)^## (\d+\.\d+\.\d+)$/).map(\.1)
         let outcome = try await classicphotos("--version")
-        #expect(outcome.output == "0.2.0\n")
+        #expect(outcome.output == "\(try #require(versions.first))\n")
     }
 }
