@@ -12,6 +12,8 @@ import Foundation
 import Glibc
 #elseif canImport(Musl)
 import Musl
+#elseif canImport(Android)
+import Android
 #elseif canImport(Darwin)
 import Darwin
 #endif
@@ -163,6 +165,8 @@ enum Publishing {
         let result = Glibc.rename(output.staged, output.final)
         #elseif canImport(Musl)
         let result = Musl.rename(output.staged, output.final)
+        #elseif canImport(Android)
+        let result = Android.rename(output.staged, output.final)
         #else
         let result = Darwin.rename(output.staged, output.final)
         #endif

@@ -6,6 +6,8 @@
 import Glibc
 #elseif canImport(Musl)
 import Musl
+#elseif canImport(Android)
+import Android
 #elseif canImport(Darwin)
 import Darwin
 #endif
@@ -64,6 +66,11 @@ package func startThread(
     final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+
+        static func run(_ context: UnsafeMutableRawPointer?) {
+            guard let context else { return }
+            Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
+        }
     }
     let context = Unmanaged.passRetained(
         Body {
@@ -76,29 +83,26 @@ package func startThread(
     var before = sigset_t()
     pthread_sigmask(SIG_SETMASK, &blocked, &before)
     defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-    #if canImport(Darwin)
+    // A `pthread_t` is a pointer in some C libraries, and a number in others.
+    #if canImport(Darwin) || canImport(Musl)
     var thread: pthread_t?
-    let result = pthread_create(
-        &thread, nil,
-        { context in
-            Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
-            return nil
-        }, context)
-    if let thread { pthread_detach(thread) }
     #else
     var thread = pthread_t()
+    #endif
     let result = pthread_create(
         &thread, nil,
         { context in
-            guard let context else { return nil }
-            Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
+            Body.run(context)
             return nil
         }, context)
-    if result == 0 { pthread_detach(thread) }
-    #endif
+    if result == 0 { detach(thread) }
     // No thread will take the reference.
     if result != 0 { Unmanaged<Body>.fromOpaque(context).release() }
     return result == 0
+}
+
+private func detach(_ thread: pthread_t?) {
+    if let thread { pthread_detach(thread) }
 }
 
 /// The signals that the library's threads block and so leave to the threads of the program: all
