@@ -1,0 +1,17 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "build-graph",
+    platforms: [.macOS(.v15)],
+    products: [.executable(name: "build-graph", targets: ["build-graph"])],
+    dependencies: [
+        // This repository, by its tags. In a package of your own: its address.
+        .package(url: "../..", from: "0.2.0")
+    ],
+    targets: [
+        .executableTarget(
+            name: "build-graph",
+            dependencies: [.product(name: "OperationsFoundation", package: "swift-operations")])
+    ]
+)

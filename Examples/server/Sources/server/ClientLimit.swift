@@ -1,0 +1,31 @@
+import Hummingbird
+import OperationsFoundation
+
+/// Limits how many requests of one client the server begins in a second.
+///
+/// A request takes its turn as an operation that does nothing. Until then it waits in the queue,
+/// where it takes no thread; after a second it is refused.
+struct ClientLimit: RouterMiddleware {
+    private let limit: RateLimit
+    private let requests: OperationQueue
+
+    init(_ limit: RateLimit, _ requests: OperationQueue) {
+        (self.limit, self.requests) = (limit, requests)
+    }
+
+    func handle(
+        _ request: Request, context: ClientContext,
+        next: (Request, ClientContext) async throws -> Response
+    ) async throws -> Response {
+        let turn = requests.tryAdd(
+            "turn", .rate(limit, by: context.client), .deadline(in: .seconds(1)), capacity: 1_000
+        ) {}
+        guard let turn else { throw HTTPError(.serviceUnavailable) }
+        do {
+            try await turn.value
+        } catch is OperationDeadlineExceeded {
+            throw HTTPError(.tooManyRequests, headers: [.retryAfter: "1"])
+        }
+        return try await next(request, context)
+    }
+}
