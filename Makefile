@@ -9,7 +9,7 @@
 # Both need a Swift toolchain, and apt to install packages. Later runs are quick.
 
 SOURCE ?=
-PORT ?= 8080
+PORT ?=
 ARGS ?=
 
 # The photo app is a package of its own. It builds in ClassicPhotos/.build.
@@ -33,33 +33,39 @@ SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --traits Telemetry,Def
 # The program of the libraries' tests alone: `--build-tests` would also link all snippets.
 TESTS = --product swift-operationsPackageTests
 
+# The package manager passes the names of several traits to the compiler in the order of a set. With
+# another order in each run, each build would compile everything anew.
+BUILD = SWIFT_DETERMINISTIC_HASHING=1 swift build
+
 # Writes the manual pages of the program into ClassicPhotos/.build/plugins.
 man: install-run
 	swift package $(APP) $(FAULTS) --disable-sandbox plugin generate-manual --multi-page
 
 .PHONY: run test check build man install-run install-test lint style layers sanitized \
-	model-check unit-tests app-tests site consumer platforms release-tests api api-record \
-	release-check snippets thread-sanitizer address-sanitizer stress fuzz jobs-nemesis \
+	model-check unit-tests app-tests site consumer platforms examples release-tests api \
+	api-record release-check snippets thread-sanitizer address-sanitizer stress fuzz jobs-nemesis \
 	jobs-pictures instructions screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
 # escaping. dash and zsh pass `SOURCE=~/Pictures` on unexpanded; the recipe then inserts the home
 # folder.
 run: install-run
-	swift build -c release $(APP) --product classicphotos
+	@[ -e ClassicPhotos/.build/release/classicphotos ] || echo "The first build takes some minutes: \
+	it also compiles a web server and a database library. Later builds take seconds."
+	$(BUILD) -c release $(APP) --product classicphotos
 	@case "$$SOURCE" in "~"|"~/"*) SOURCE="$$HOME$${SOURCE#?}" ;; esac; \
-	set -x; exec ClassicPhotos/.build/release/classicphotos serve $${SOURCE:+"$$SOURCE"} --port $(PORT) $(ARGS)
+	set -x; exec ClassicPhotos/.build/release/classicphotos serve $${SOURCE:+"$$SOURCE"} $${PORT:+--port "$$PORT"} $(ARGS)
 
 build: install-run
-	swift build -c release $(APP) --product classicphotos
+	$(BUILD) -c release $(APP) --product classicphotos
 
 # The tests of the libraries run twice: optimized, and not optimized with thread sanitizer. Durable
 # jobs are left out of the second run: their tests have leases of a second, and check processes.
 # Address sanitizer runs the tests in which threads hand on what the runtime does not retain.
 #
 # The build for thread sanitizer comes first, because the layers are checked by its index.
-test: install-test style layers model-check app-tests fuzz site consumer platforms release-tests \
-	api snippets thread-sanitizer address-sanitizer instructions
+test: install-test style layers model-check app-tests fuzz site consumer platforms examples \
+	release-tests api snippets thread-sanitizer address-sanitizer instructions
 	@echo "Everything passed."
 
 # The quick check for work on Operations: needs no other package. LAYER is a name from the list of
@@ -83,8 +89,9 @@ lint: style
 
 style:
 	swift format lint --strict --parallel --recursive Package.swift Documentation/Package.swift \
-		Scripts Snippets Sources Tests \
-		ClassicPhotos/Package.swift ClassicPhotos/Sources ClassicPhotos/Tests
+		Comparisons Scripts Snippets Sources Tests \
+		ClassicPhotos/Package.swift ClassicPhotos/Sources ClassicPhotos/Tests \
+		Examples/*/Package.swift Examples/*/Sources
 	Scripts/check-comments
 
 # Explores the scheduler's protocols completely; takes two minutes. Models of which nothing has
@@ -94,12 +101,12 @@ model-check: install-test
 
 # The tests of all libraries as `swift test` builds them. For work on them; not part of `make test`.
 unit-tests: install-test
-	swift build $(TESTS) $(COMPLETE)
+	$(BUILD) $(TESTS) $(COMPLETE)
 	Scripts/run-tests $(COMPLETE)
 
 app-tests: install-test
 	Scripts/fetch-axe
-	swift build --build-tests $(APP) $(FAULTS)
+	$(BUILD) --build-tests $(APP) $(FAULTS)
 	Scripts/run-tests $(APP) $(FAULTS)
 
 # Writes the documentation of all libraries, with the pages around it, as one static site; warnings
@@ -111,7 +118,8 @@ LIBRARIES = Operations OperationsFoundation OperationsTestKit OperationsInsight 
 site: install-test
 	Scripts/make-site .build-site/site $(LIBRARIES) -- $(FAULTS)
 
-# Builds a package that uses the libraries; fails if the package manager fetches another package.
+# Builds a package that uses the libraries; fails if the package manager fetches another package, or
+# if Foundation on Linux does something else than the programs in Comparisons say.
 consumer:
 	Scripts/check-consumer
 
@@ -119,9 +127,15 @@ consumer:
 platforms: install-test
 	Scripts/check-platforms
 
+# Builds and runs the examples, against a tagged copy of the repository, as users do. Takes some
+# minutes, most of them for the packages that the server needs.
+examples:
+	@Scripts/install-packages libsqlite3-dev curl
+	Scripts/check-examples
+
 # The tests of the libraries, optimized as users run them.
 release-tests: install-test
-	swift build $(TESTS) $(OPTIMIZED)
+	$(BUILD) $(TESTS) $(OPTIMIZED)
 	Scripts/run-tests $(OPTIMIZED)
 
 # Compares the public interfaces with those of the last version. OperationsFoundation is left out,
@@ -129,12 +143,12 @@ release-tests: install-test
 MODULES = .build-release-tests/release/Modules
 
 api: install-test
-	swift build $(TESTS) $(OPTIMIZED)
+	$(BUILD) $(TESTS) $(OPTIMIZED)
 	Scripts/check-api $(MODULES) $(filter-out OperationsFoundation,$(LIBRARIES))
 
 # Only after a release: docs/releasing.md.
 api-record: install-test
-	swift build $(TESTS) $(OPTIMIZED)
+	$(BUILD) $(TESTS) $(OPTIMIZED)
 	Scripts/check-api $(MODULES) $(filter-out OperationsFoundation,$(LIBRARIES)) --record
 	rm -f docs/api/meant.txt
 
@@ -144,14 +158,14 @@ release-check:
 
 # Runs the documentation's programs and compares their output.
 snippets: install-test
-	swift build $(OPTIMIZED)
+	$(BUILD) $(OPTIMIZED)
 	Scripts/check-snippets .build-release-tests/release
 
 layers: sanitized
 	Scripts/check-layers .build-tsan/debug
 
 sanitized:
-	swift build $(TESTS) $(SANITIZED)
+	$(BUILD) $(TESTS) $(SANITIZED)
 
 thread-sanitizer: export TSAN_OPTIONS = halt_on_error=1
 thread-sanitizer: sanitized
@@ -160,7 +174,7 @@ thread-sanitizer: sanitized
 # Some tests leave cycles of operations behind, or end their process while operations run.
 address-sanitizer: export ASAN_OPTIONS = detect_leaks=0
 address-sanitizer:
-	swift build $(TESTS) $(ADDRESS_SANITIZED)
+	$(BUILD) $(TESTS) $(ADDRESS_SANITIZED)
 	Scripts/run-tests $(ADDRESS_SANITIZED) \
 		--filter '^Operations(Async|Executors|QualityOfService)Tests\.|StressTests|EndTests'
 
@@ -169,7 +183,7 @@ address-sanitizer:
 STRESS_OPERATIONS ?= 10000000
 
 stress:
-	swift build $(TESTS) $(OPTIMIZED)
+	$(BUILD) $(TESTS) $(OPTIMIZED)
 	OPERATIONS_STRESS_OPERATIONS=$(STRESS_OPERATIONS) \
 		Scripts/run-tests $(OPTIMIZED) --filter StressTests
 
@@ -189,7 +203,7 @@ ROUNDS ?= 100
 
 jobs-nemesis: install-test
 	@Scripts/install-packages iproute2 iptables faketime
-	swift build $(TESTS) $(OPTIMIZED)
+	$(BUILD) $(TESTS) $(OPTIMIZED)
 	Scripts/jobs-nemesis $(SECONDS) $(SEED) $(ROUNDS) $(OPTIMIZED)
 
 # Processes a folder of pictures without a queue, and again with two workers on hosts in network
@@ -216,11 +230,12 @@ screenshots: install-test
 	rm -r docs/images/fling
 
 install-run:
-	@Scripts/install-packages libvips-dev zlib1g-dev pkg-config libpq-dev libsqlite3-dev
+	@Scripts/install-packages libvips-dev libcurl4-openssl-dev zlib1g-dev pkg-config libpq-dev \
+		libsqlite3-dev
 
 install-test:
-	@Scripts/install-packages libvips-dev zlib1g-dev pkg-config chromium chromium-driver spin gcc \
-		postgresql libpq-dev libsqlite3-dev
+	@Scripts/install-packages libvips-dev libcurl4-openssl-dev zlib1g-dev pkg-config chromium \
+		chromium-driver spin gcc postgresql libpq-dev libsqlite3-dev
 
 clean:
-	rm -rf .build .build-* */.build Documentation/Snippets
+	rm -rf .build .build-* */.build Examples/*/.build Documentation/Snippets

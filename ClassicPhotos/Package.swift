@@ -51,6 +51,9 @@ let package = Package(
     targets: [
         .systemLibrary(name: "Clibvips", pkgConfig: vips, providers: [.apt(["libvips-dev"])]),
         .systemLibrary(name: "Clibz", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(
+            name: "Clibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CCurl", dependencies: ["Clibcurl"]),
         .target(
             name: "CVips", dependencies: ["Clibvips"],
             linkerSettings: [.linkedLibrary("vips"), .linkedLibrary("jpeg")]),
@@ -58,11 +61,8 @@ let package = Package(
         .target(
             name: "PhotoPipeline",
             dependencies: [
-                "Imaging",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                "CCurl", "Imaging",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Operations", package: "swift-operations"),
                 .product(name: "OperationsInsight", package: "swift-operations"),
             ],
@@ -143,7 +143,7 @@ let package = Package(
             name: "PhotoPipelineTests",
             dependencies: [
                 "DemoOrigin", "Imaging", "PhotoPipeline",
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Operations", package: "swift-operations"),
                 .product(name: "OperationsInsight", package: "swift-operations"),
                 testSupport,

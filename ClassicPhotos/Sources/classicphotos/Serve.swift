@@ -27,8 +27,11 @@ struct Serve: AsyncParsableCommand {
 
     @OptionGroup var filtering: FilterOptions
 
-    @Option(help: "The port of the page; 0 for any free port.")
-    var port: Int = 8080
+    @Option(
+        help: """
+            The port of the page; 0 for any free port. (default: 8080, or the next one that is free)
+            """)
+    var port: Int?
 
     @Option(
         help: ArgumentHelp(
@@ -70,7 +73,7 @@ struct Serve: AsyncParsableCommand {
             throw ValidationError(
                 "The page cannot show looks from files; use process to apply them.")
         }
-        guard (0...65_535).contains(port) else {
+        guard (0...65_535).contains(port ?? 0) else {
             throw ValidationError("--port must be between 0 and 65535.")
         }
         guard (16...4_096).contains(size) else {
@@ -129,7 +132,7 @@ struct Serve: AsyncParsableCommand {
         try await timelineOption.recording { timeline in
             options.timeline = timeline
             var configuration = GalleryServer.Configuration(
-                title: title, records: records, options: options, port: port)
+                title: title, records: records, options: options, port: port ?? Self.usualPorts[0])
             configuration.host = host
             if !GalleryServer.isThisMachine(host) { configuration.token = GalleryToken() }
             if logRequests {
@@ -137,20 +140,42 @@ struct Serve: AsyncParsableCommand {
                     StreamLogHandler.standardError(label: label)
                 }
             }
-            let (host, token) = (host, configuration.token)
+            try await serve(configuration, with: downloader)
+        }
+    }
+
+    /// The ports that are tried one after the other if none was chosen.
+    private static let usualPorts = Array(8_080..<8_100)
+
+    private func serve(
+        _ configuration: GalleryServer.Configuration, with downloader: PhotoDownloader
+    ) async throws {
+        let ports = port.map { [$0] } ?? Self.usualPorts
+        for port in ports {
+            var configuration = configuration
+            configuration.port = port
             let gallery = GalleryServer(configuration: configuration, downloader: downloader)
-            try await gallery.run { port in
-                let photos = records.count == 1 ? "1 photo is" : "\(records.count) photos are"
-                let address = PageAddress(host: host, port: port, token: token)
-                StandardOutput.writeLine("\(photos) at \(address) (Press Ctrl-C to stop.)")
-                if token != nil {
-                    StandardOutput.writeLine(
-                        "Everybody who knows this address can see the photos.")
-                    if let code = await address.code() { StandardOutput.writeLine(code) }
+            do {
+                return try await gallery.run { [configuration] in
+                    await announce(configuration, port: $0)
                 }
-                // Without output, nobody would know the address.
-                StandardOutput.exitIfBroken()
+            } catch GalleryServer.Failure.portTaken where port != ports.last {
+                StandardOutput.writeLine("Port \(port) is in use by another program.")
             }
         }
+    }
+
+    private func announce(_ configuration: GalleryServer.Configuration, port: Int) async {
+        let count = configuration.records.count
+        let photos = count == 1 ? "1 photo is" : "\(count) photos are"
+        let address = PageAddress(
+            host: configuration.host, port: port, token: configuration.token)
+        StandardOutput.writeLine("\(photos) at \(address) (Press Ctrl-C to stop.)")
+        if configuration.token != nil {
+            StandardOutput.writeLine("Everybody who knows this address can see the photos.")
+            if let code = await address.code() { StandardOutput.writeLine(code) }
+        }
+        // Without output, nobody would know the address.
+        StandardOutput.exitIfBroken()
     }
 }

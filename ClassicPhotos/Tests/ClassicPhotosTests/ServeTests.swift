@@ -10,11 +10,11 @@ import Testing
 struct ServeTests {
     /// Runs `serve`, calls a closure once the server listens, and interrupts the program.
     private func serving(
-        _ arguments: [String],
+        _ arguments: [String], on port: [String] = ["--port", "0"],
         _ body: @escaping @Sendable (_ port: Int, _ line: String) async throws -> Void
     ) async throws -> TerminationStatus {
         let result = try await run(
-            program, arguments: Arguments(["serve", "--port", "0"] + arguments),
+            program, arguments: Arguments(["serve"] + port + arguments),
             input: .none, output: .sequence, error: .discarded
         ) { execution in
             for try await line in execution.standardOutput.strings() {
@@ -45,6 +45,16 @@ struct ServeTests {
             #expect(page.contains("<!doctype html>"))
             let list = try await get("http://localhost:\(port)/api/photos?limit=1")
             #expect(list.contains("\"total\":240"))
+        }
+        #expect(status == .exited(0))
+    }
+
+    @Test func takenPortLeadsToTheNextOne() async throws {
+        let status = try await serving(["--count", "3"], on: []) { first, _ in
+            let status = try await serving(["--count", "3"], on: []) { second, _ in
+                #expect(first < second && (8_080..<8_100).contains(second))
+            }
+            #expect(status == .exited(0))
         }
         #expect(status == .exited(0))
     }

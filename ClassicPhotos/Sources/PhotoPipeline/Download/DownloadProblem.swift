@@ -1,20 +1,9 @@
-import AsyncHTTPClient
-import NIOCore
-import NIOHTTP1
-import NIOPosix
+import HTTPTypes
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
 import Foundation
-#endif
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
 #endif
 
 /// The failed end of a download attempt.
@@ -36,19 +25,30 @@ enum DownloadProblem: Error {
     }
 
     /// Creates the problem for a response that does not contain the photo.
-    init(answer status: HTTPResponseStatus, headers: HTTPHeaders) {
+    init(status: Int, fields: HTTPFields) {
         // These statuses mean "not now"; other statuses would repeat.
-        let isTemporary =
-            status.code == 429 || status.code == 408 || (500...599).contains(status.code)
-        let wait = RetryAfter.wait(in: headers, now: Int(Date.now.timeIntervalSince1970))
+        let isTemporary = status == 429 || status == 408 || (500...599).contains(status)
+        let wait = RetryAfter.wait(in: fields, now: Int(Date.now.timeIntervalSince1970))
+        // The phrase of the standard, whatever the server says. An unknown status has none.
+        let phrase = Self.statuses.first { $0.code == status }?.reasonPhrase ?? ""
         let failure = PhotoFailure(
             stage: .download,
-            reason: "The server answered \(status.code) \(status.reasonPhrase).",
+            reason: "The server answered \(status)\(phrase.isEmpty ? "" : " \(phrase)").",
             isRetryable: true,
-            cause: .init(
-                .serverAnswered, ["status": "\(status.code)", "phrase": status.reasonPhrase]))
+            cause: .init(.serverAnswered, ["status": "\(status)", "phrase": phrase]))
         self = .failed(failure, retry: isTemporary ? Retry(after: wait) : nil)
     }
+
+    private static let statuses: [HTTPResponse.Status] = [
+        .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed, .notAcceptable,
+        .requestTimeout, .conflict, .gone, .lengthRequired, .preconditionFailed, .contentTooLarge,
+        .uriTooLong, .unsupportedMediaType, .rangeNotSatisfiable, .expectationFailed,
+        .misdirectedRequest, .unprocessableContent, .tooEarly, .upgradeRequired,
+        .preconditionRequired, .tooManyRequests, .requestHeaderFieldsTooLarge,
+        .unavailableForLegalReasons, .internalServerError, .notImplemented, .badGateway,
+        .serviceUnavailable, .gatewayTimeout, .httpVersionNotSupported,
+        .networkAuthenticationRequired,
+    ]
 
     /// Creates the problem for an expired time limit.
     init(_ expiry: DownloadWatch.Expiry, host: String, limits: DownloadLimits) {
@@ -112,6 +112,12 @@ enum DownloadProblem: Error {
             .init(.wrongPart, ["host": host]), isTemporary: true)
     }
 
+    static func tooLongHead(_ host: String) -> DownloadProblem {
+        let detail = "the head of the response of \(host) is too long"
+        return .downloadFailed(
+            "The download failed: \(detail).", .init(.downloadFailed, ["detail": detail]))
+    }
+
     static func tooManyRedirects(_ host: String, limit: Int) -> DownloadProblem {
         .downloadFailed(
             "\(host) redirects more than \(limit) times.",
@@ -137,48 +143,31 @@ enum DownloadProblem: Error {
         case let error as DownloadWatch.Expiry: self.init(error, host: host, limits: limits)
         case let error as HostGuard.Forbidden:
             self = .forbidden(error.address, host: host, port: url.port, scheme: url.scheme)
-        case let error as HTTPClientError: self.init(error, host: host, limits: limits)
-        case let error as NIOConnectionError: self.init(error)
-        case let error as IOError where Self.unreachable.contains(error.errnoCode):
-            self = .unreachable(host, port: url.port)
-        case is HTTPParserError, is IOError, is ChannelError:
-            self = .closedEarly(host)
-        default:
-            self = .downloadFailed(
-                "The download failed: \(error).",
-                .init(.downloadFailed, ["detail": "\(error)"]), isTemporary: true)
+        case let error as WebConnection.Failure: self.init(error, url: url, limits: limits)
+        default: self = .other("\(error)")
         }
     }
 
-    private init(_ error: HTTPClientError, host: String, limits: DownloadLimits) {
-        switch error {
-        case .cancelled: self = .cancelled
-        case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout:
+    private init(_ failure: WebConnection.Failure, url: WebURL, limits: DownloadLimits) {
+        switch failure {
+        case .unknownHost: self = .unknownHost(url.host)
+        case .unreachable: self = .unreachable(url.host, port: url.port)
+        case .connectTimeout:
             self = .downloadFailed(
-                "\(host) did not accept a connection within \(limits.connectTimeout.inWords).",
-                .init(.noConnection, ["host": host, "seconds": limits.connectTimeout.inSeconds]),
+                "\(url.host) did not accept a connection within \(limits.connectTimeout.inWords).",
+                .init(
+                    .noConnection, ["host": url.host, "seconds": limits.connectTimeout.inSeconds]),
                 isTemporary: true)
-        case .remoteConnectionClosed, .bodyLengthMismatch, .uncleanShutdown:
-            self = .closedEarly(host)
-        default:
-            self = .downloadFailed(
-                "The download failed: \(error.shortDescription).",
-                .init(.downloadFailed, ["detail": error.shortDescription]), isTemporary: true)
+        case .closedEarly: self = .closedEarly(url.host)
+        case .other(let detail): self = .other(detail)
         }
     }
 
-    private init(_ error: NIOConnectionError) {
-        if error.connectionErrors.isEmpty {
-            self = .unknownHost(error.host)
-        } else {
-            self = .unreachable(error.host, port: error.port)
-        }
+    private static func other(_ detail: String) -> DownloadProblem {
+        .downloadFailed(
+            "The download failed: \(detail).", .init(.downloadFailed, ["detail": detail]),
+            isTemporary: true)
     }
-
-    /// The system's error numbers for a failed connection.
-    private static let unreachable: Set<Int32> = [
-        ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, EADDRNOTAVAIL,
-    ]
 
     private static func unreachable(_ host: String, port: Int) -> DownloadProblem {
         .downloadFailed(

@@ -1,4 +1,4 @@
-import NIOHTTP1
+import HTTPTypes
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -41,8 +41,8 @@ final class DownloadTransfer: Sendable {
     }
 
     /// Keeps the bytes of an interrupted response, if a later request can continue it.
-    func keep(_ bytes: [UInt8], of url: URL, _ headers: HTTPHeaders) {
-        guard !bytes.isEmpty, let tag = headers.first(name: "etag"), tag.hasPrefix("\"") else {
+    func keep(_ bytes: [UInt8], of url: URL, _ fields: HTTPFields) {
+        guard !bytes.isEmpty, let tag = fields.first(.eTag), tag.hasPrefix("\"") else {
             return
         }
         kept.withLock { $0 = Part(url: url, entityTag: tag, bytes: bytes) }
@@ -51,9 +51,9 @@ final class DownloadTransfer: Sendable {
 
 extension DownloadTransfer.Part {
     /// Whether a response with status 206 continues this part.
-    func isContinued(by headers: HTTPHeaders) -> Bool {
-        guard let range = headers.first(name: "content-range") else { return false }
-        let tag = headers.first(name: "etag") ?? entityTag
+    func isContinued(by fields: HTTPFields) -> Bool {
+        guard let range = fields.first(.contentRange) else { return false }
+        let tag = fields.first(.eTag) ?? entityTag
         return tag == entityTag && range.lowercased().hasPrefix("bytes \(bytes.count)-")
     }
 }

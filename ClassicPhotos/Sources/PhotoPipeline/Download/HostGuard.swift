@@ -1,5 +1,3 @@
-import AsyncHTTPClient
-import NIOCore
 import Synchronization
 
 /// Keeps downloads away from this machine and its local network.
@@ -8,8 +6,8 @@ import Synchronization
 /// send requests to a router or a database. The guard checks twice:
 ///
 /// - Before connecting, all addresses of the name must be public.
-/// - After connecting and before sending a byte, the address at the other end must be public too:
-///   by then a name server may have given a different answer (DNS rebinding).
+/// - Before each connection, and so before any byte is sent, `WebConnection` checks the address to
+///   which it connects: by then a name server may have given a different answer (DNS rebinding).
 final class HostGuard: Sendable {
     /// The address is not public.
     struct Forbidden: Error, Equatable {
@@ -52,20 +50,6 @@ final class HostGuard: Sendable {
         known.withLock { known in
             if known.count >= Self.knownLimit { known.removeAll() }
             known[host] = now + Self.knownTime
-        }
-    }
-
-    /// Checks a new connection before its first use; closes a connection to a forbidden address.
-    static let checkConnection: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
-        do {
-            guard let remote = channel.remoteAddress, let address = NetworkAddress(remote) else {
-                throw HTTPClientError.remoteConnectionClosed
-            }
-            try check(address)
-            return channel.eventLoop.makeSucceededVoidFuture()
-        } catch {
-            channel.close(promise: nil)
-            return channel.eventLoop.makeFailedFuture(error)
         }
     }
 

@@ -1,9 +1,9 @@
-import NIOCore
-
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
 import Musl
+#elseif canImport(Android)
+import Android
 #elseif canImport(Darwin)
 import Darwin
 #endif
@@ -17,14 +17,6 @@ enum NetworkAddress: Hashable, Sendable {
     case v4(UInt32)
     /// The upper and the lower 64 bits.
     case v6(UInt64, UInt64)
-
-    /// The address of a channel's other end; nil if it is not an IP address.
-    init?(_ address: SocketAddress) {
-        guard let found = address.withSockAddr({ address, _ in NetworkAddress(address) }) else {
-            return nil
-        }
-        self = found
-    }
 
     /// The address from the system's form; nil if it is not an IP address.
     init?(_ address: UnsafePointer<sockaddr>) {

@@ -1,4 +1,3 @@
-import NIOPosix
 import Operations
 
 #if canImport(FoundationEssentials)
@@ -70,7 +69,7 @@ public final class PhotoDownloader: Sendable {
     /// The number of requests that are in progress or wait for their turn at their host, for tests.
     var requestCount: Int { web.requestCount }
 
-    /// Closes all connections.
+    /// Cancels all downloads, and closes all connections.
     public func shutdown() async { await web.shutdown() }
 
     /// A file and its final URL.
@@ -164,14 +163,7 @@ public final class PhotoDownloader: Sendable {
         // Taken before the contents, so that a change in between is noticed the next time.
         let version = path.flatMap { LocalFiles.version(of: $0) }
         if let known, version?.text == known { return nil }
-        let result: Result<[UInt8], PhotoFailure>
-        do {
-            result = try await NIOThreadPool.singleton.runIfActive {
-                LocalFiles.photoBytes(of: url, limit: limit)
-            }
-        } catch {
-            throw .cancelled
-        }
+        let result = await blocking { LocalFiles.photoBytes(of: url, limit: limit) }
         if Task.isCancelled { throw .cancelled }
         switch result {
         case .success(let bytes):

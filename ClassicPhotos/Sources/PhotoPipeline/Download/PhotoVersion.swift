@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// A text that identifies the contents of a photo, to find out later whether the photo has changed.
 ///
 /// A file's version is made of its size and its time of modification. A download's version is the
@@ -44,10 +46,10 @@ public struct PhotoVersion: Sendable, Hashable {
 
     /// The header that asks a server to answer only if its version differs; nil if the text has no
     /// validator.
-    static func condition(for text: String) -> (name: String, value: String)? {
-        if text.hasPrefix(tag) { return ("If-None-Match", String(text.dropFirst(tag.count))) }
+    static func condition(for text: String) -> (name: HTTPField.Name, value: String)? {
+        if text.hasPrefix(tag) { return (.ifNoneMatch, String(text.dropFirst(tag.count))) }
         if text.hasPrefix(date) {
-            return ("If-Modified-Since", String(text.dropFirst(date.count)))
+            return (.ifModifiedSince, String(text.dropFirst(date.count)))
         }
         return nil
     }

@@ -1,4 +1,4 @@
-import NIOHTTP1
+import HTTPTypes
 
 /// How long a response may be used again without a question to its server, as its headers say
 /// (RFC 9111). The cache belongs to one person.
@@ -17,31 +17,31 @@ struct ResponseFreshness: Sendable, Hashable {
     }
 
     /// - Parameters:
-    ///   - headers: the headers of a response that has just arrived.
+    ///   - fields: the header fields of a response that has just arrived.
     ///   - now: the local time in seconds since 1970.
-    init(headers: HTTPHeaders, now: Int) {
-        let directives = Self.directives(of: headers)
+    init(fields: HTTPFields, now: Int) {
+        let directives = Self.directives(of: fields)
         isStorable = directives["no-store"] == nil
         guard isStorable, directives["no-cache"] == nil else {
             end = now
             return
         }
-        func date(_ name: String) -> Int? {
-            headers.first(name: name).flatMap { HTTPDate.seconds($0, now: now) }
+        func date(_ name: HTTPField.Name) -> Int? {
+            fields.first(name).flatMap { HTTPDate.seconds($0, now: now) }
         }
-        let sent = date("date") ?? now
+        let sent = date(.date) ?? now
         let lifetime: Int
         if let text = directives["max-age"] {
             lifetime = Self.seconds(text)
-        } else if headers.contains(name: "expires") {
+        } else if fields.contains(.expires) {
             // A value that is no date, usually 0, means a time in the past.
-            lifetime = date("expires").map { $0 - sent } ?? 0
-        } else if let modified = date("last-modified") {
+            lifetime = date(.expires).map { $0 - sent } ?? 0
+        } else if let modified = date(.lastModified) {
             lifetime = min((sent - modified) / 10, Self.longestGuess)
         } else {
             lifetime = 0
         }
-        let age = max(headers.first(name: "age").map(Self.seconds) ?? 0, now - sent)
+        let age = max(fields.first(.age).map(Self.seconds) ?? 0, now - sent)
         end = now + max(0, lifetime - age)
     }
 
@@ -49,11 +49,13 @@ struct ResponseFreshness: Sendable, Hashable {
     func isFresh(at now: Int) -> Bool { now < end }
 
     /// The directives of `Cache-Control` with their values, by lowercase name.
-    private static func directives(of headers: HTTPHeaders) -> [String: String] {
+    private static func directives(of fields: HTTPFields) -> [String: String] {
         var directives: [String: String] = [:]
-        for text in headers[canonicalForm: "cache-control"] {
+        for text in fields[values: .cacheControl].flatMap({ $0.split(separator: ",") }) {
             let parts = text.split(separator: "=", maxSplits: 1)
-            guard let name = parts.first?.lowercased() else { continue }
+            guard let name = parts.first?.lowercased().filter({ $0 != " " && $0 != "\t" }) else {
+                continue
+            }
             let value = parts.count == 2 ? String(parts[1]) : ""
             directives[name] = value.filter { $0 != "\"" && $0 != " " }
         }

@@ -1,21 +1,21 @@
-import NIOHTTP1
+import HTTPTypes
 
 /// The delay that a server requests before the next attempt (RFC 9110, 10.2.3).
 enum RetryAfter {
-    /// The delay in the headers, given as a number of seconds or a date; nil if no valid delay is
-    /// present.
+    /// The delay in the fields of a response, given as a number of seconds or a date; nil if no
+    /// valid delay is present.
     ///
     /// A date is compared with the `Date` of the response, so that neither clock needs to be right.
     ///
     /// - Parameter now: the local time in seconds since 1970, for a response without a date.
-    static func wait(in headers: HTTPHeaders, now: Int) -> Duration? {
-        guard let text = headers.first(name: "retry-after") else { return nil }
+    static func wait(in fields: HTTPFields, now: Int) -> Duration? {
+        guard let text = fields.first(.retryAfter) else { return nil }
         if text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }), !text.isEmpty {
             // A number that overflows an integer means a practically infinite delay.
             return .seconds(Int(text).map { min($0, Int(Int32.max)) } ?? Int(Int32.max))
         }
         guard let date = HTTPDate.seconds(text, now: now) else { return nil }
-        let here = headers.first(name: "date").flatMap { HTTPDate.seconds($0, now: now) } ?? now
+        let here = fields.first(.date).flatMap { HTTPDate.seconds($0, now: now) } ?? now
         return .seconds(max(0, date - here))
     }
 }

@@ -1,6 +1,4 @@
-import AsyncHTTPClient
-import NIOCore
-import NIOHTTP1
+import HTTPTypes
 import Operations
 
 #if canImport(FoundationEssentials)
@@ -11,8 +9,7 @@ import Foundation
 
 /// Makes one attempt at a download over http or https.
 ///
-/// This type follows redirections itself, because the address rules apply to each of them. It uses
-/// only HTTP/1.1, so that the address of a connection can be checked before any byte is sent.
+/// This type follows redirections itself, because the address rules apply to each of them.
 final class WebClient: Sendable {
     private let limits: DownloadLimits
     private let hosts: HostGuard
@@ -21,10 +18,7 @@ final class WebClient: Sendable {
     private let requests = OperationQueue()
     /// The minimum time between the starts of two requests to one host; nil for no minimum.
     private let pace: RateLimit?
-    /// The client for public addresses only.
-    private let guarded: HTTPClient
-    /// The client for allowed hosts at any address.
-    private let unguarded: HTTPClient
+    private let connections = WebConnections()
 
     init(limits: DownloadLimits, hosts: HostGuard) {
         self.limits = limits
@@ -34,30 +28,15 @@ final class WebClient: Sendable {
             ? RateLimit(1, per: limits.requestInterval, name: "requests to one host") : nil
         requests.name = "Web requests"
         requests.maxConcurrentOperationCount = .max
-        var configuration = HTTPClient.Configuration()
-        configuration.httpVersion = .http1Only
-        configuration.timeout.connect = TimeAmount(limits.connectTimeout)
-        configuration.redirectConfiguration = .disallow
-        // The client counts the wait for a pooled connection as connection time. So it gets fewer
-        // requests than it may have connections; half as many, because some connections are still
-        // closing.
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
-            2 * max(limits.connectionsPerHost, 1)
-        // PhotoDownloader decides about retries, because it knows the cause of a failure.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        unguarded = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-        configuration.http1_1ConnectionDebugInitializer = HostGuard.checkConnection
-        guarded = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
     /// The number of requests that are in progress or wait for their turn at their host.
     var requestCount: Int { requests.operationCount }
 
-    /// Closes all connections.
+    /// Cancels all requests, and closes all connections.
     func shutdown() async {
-        // The only possible error is an earlier shutdown, which is harmless.
-        try? await guarded.shutdown()
-        try? await unguarded.shutdown()
+        await requests.shutDown(grace: .zero)
+        connections.close()
     }
 
     /// Downloads the contents of a URL, following redirections.
@@ -143,78 +122,57 @@ final class WebClient: Sendable {
     ) async throws -> Answer {
         let isAllowed = hosts.isAllowed(url)
         if !isAllowed { try await hosts.check(url) }
-        var request = HTTPClientRequest(url: url.url.absoluteString)
-        request.headers.add(name: "User-Agent", value: "classicphotos")
-        request.headers.add(name: "Accept", value: "image/*, */*;q=0.1")
+        var fields: HTTPFields = [.userAgent: "classicphotos", .accept: "image/*, */*;q=0.1"]
         let part = transfer.takePart(of: url.url)
         let condition = transfer.known.flatMap { PhotoVersion.condition(for: $0) }
         if let part {
-            request.headers.add(name: "Range", value: "bytes=\(part.bytes.count)-")
-            request.headers.add(name: "If-Range", value: part.entityTag)
+            fields[.range] = "bytes=\(part.bytes.count)-"
+            fields[.ifRange] = part.entityTag
         } else if let condition {
-            request.headers.add(name: condition.name, value: condition.value)
+            fields[condition.name] = condition.value
         }
-        let client = isAllowed ? unguarded : guarded
-        let response = try await client.execute(request, deadline: .distantFuture)
-        watch.bytesArrived()
-        let now = Int(Date.now.timeIntervalSince1970)
-        let freshness = ResponseFreshness(headers: response.headers, now: now)
-        switch response.status {
-        case .ok, .partialContent:
-            let isRest = response.status == .partialContent
-            guard !isRest || part?.isContinued(by: response.headers) == true else {
-                throw DownloadProblem.wrongPart(url.host)
-            }
-            let bytes = try await collect(
-                response, of: url.url, after: isRest ? part : nil, transfer, watch: watch)
-            let headers = response.headers
-            let version = PhotoVersion(
-                bytes: bytes,
-                entityTag: headers.first(name: "etag") ?? (isRest ? part?.entityTag : nil),
-                lastModified: headers.first(name: "last-modified"), now: now)
-            return .content(bytes, version, freshness)
-        case .rangeNotSatisfiable where part != nil:
-            throw DownloadProblem.wrongPart(url.host)
-        case .notModified where condition != nil: return .unchanged(freshness)
-        case .movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect:
-            guard let location = response.headers.first(name: "location") else {
-                throw DownloadProblem.redirect(
-                    url.host, problem: "the response has no Location header")
-            }
-            let isPermanent = [.movedPermanently, .permanentRedirect].contains(response.status)
-            return .redirect(to: location, isPermanent: isPermanent)
-        default: throw DownloadProblem(answer: response.status, headers: response.headers)
-        }
-    }
-
-    /// Collects the body and counts the bytes as they arrive: the announced length is not reliable.
-    ///
-    /// - Parameter part: the part that the body continues; nil if the body is the whole file.
-    private func collect(
-        _ response: HTTPClientResponse, of url: URL, after part: DownloadTransfer.Part?,
-        _ transfer: DownloadTransfer, watch: DownloadWatch
-    ) async throws -> [UInt8] {
-        var bytes = part?.bytes ?? []
-        let announced = response.headers.first(name: "content-length").flatMap { Int($0) }
-        // The length may be any number; the limit is checked before anything is added to it.
-        if let announced, announced > limits.maximumBytes - bytes.count { throw tooLarge }
-        let total = announced.map { max(0, $0) + bytes.count }
-        bytes.reserveCapacity(total ?? 0)
-        do {
-            for try await chunk in response.body {
-                watch.bytesArrived()
-                guard bytes.count + chunk.readableBytes <= limits.maximumBytes else {
-                    throw tooLarge
+        let request = WebRequest(
+            url: url, fields: fields, connectTimeout: limits.connectTimeout,
+            checksAddress: !isAllowed)
+        let isConditional = part == nil && condition != nil
+        return try await connections.withConnection(for: request) { [limits] connection in
+            let response = WebResponse(
+                host: url.host, limits: limits, continuing: part, transfer, watch: watch)
+            do {
+                try connection.receive(response, to: request)
+            } catch {
+                if response.hasContent {
+                    transfer.keep(response.bytes, of: url.url, response.head.fields)
                 }
-                bytes.append(contentsOf: chunk.readableBytesView)
-                transfer.progress(DownloadProgress(received: bytes.count, total: total), bytes)
+                throw error
             }
-        } catch {
-            transfer.keep(bytes, of: url, response.headers)
-            throw error
+            return try Self.answer(response, from: url, part, isConditional: isConditional)
         }
-        return bytes
     }
 
-    private var tooLarge: DownloadProblem { .tooLarge(limit: limits.maximumBytes) }
+    /// Judges a response that has arrived as a whole.
+    private static func answer(
+        _ response: WebResponse, from url: WebURL, _ part: DownloadTransfer.Part?,
+        isConditional: Bool
+    ) throws(DownloadProblem) -> Answer {
+        let now = Int(Date.now.timeIntervalSince1970)
+        let fields = response.head.fields
+        let freshness = ResponseFreshness(fields: fields, now: now)
+        switch response.head.status {
+        case 200, 206:
+            let version = PhotoVersion(
+                bytes: response.bytes,
+                entityTag: fields.first(.eTag) ?? (response.isRest ? part?.entityTag : nil),
+                lastModified: fields.first(.lastModified), now: now)
+            return .content(response.bytes, version, freshness)
+        case 416 where part != nil: throw .wrongPart(url.host)
+        case 304 where isConditional: return .unchanged(freshness)
+        case 301, 302, 303, 307, 308:
+            guard let location = fields.first(.location) else {
+                throw .redirect(url.host, problem: "the response has no Location header")
+            }
+            return .redirect(to: location, isPermanent: [301, 308].contains(response.head.status))
+        default: throw DownloadProblem(status: response.head.status, fields: fields)
+        }
+    }
 }

@@ -11,6 +11,8 @@ import Foundation
 import Glibc
 #elseif canImport(Musl)
 import Musl
+#elseif canImport(Android)
+import Android
 #endif
 
 /// Tells when a file appears or changes in the folders of a list.

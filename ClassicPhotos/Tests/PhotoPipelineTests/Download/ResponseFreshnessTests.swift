@@ -1,4 +1,4 @@
-import NIOHTTP1
+import HTTPTypes
 import Testing
 
 @testable import PhotoPipeline
@@ -11,7 +11,7 @@ struct ResponseFreshnessTests {
     /// The time for which a response with some headers is fresh, in seconds; nil if the response
     /// must not be stored.
     private func lifetime(_ headers: (String, String)...) -> Int? {
-        let freshness = ResponseFreshness(headers: HTTPHeaders(headers), now: Self.now)
+        let freshness = ResponseFreshness(fields: HTTPFields(headers), now: Self.now)
         guard freshness.isStorable else { return nil }
         let seconds = freshness.end - Self.now
         #expect(freshness.isFresh(at: Self.now) == (seconds > 0))

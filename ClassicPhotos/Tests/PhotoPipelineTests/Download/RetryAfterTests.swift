@@ -1,4 +1,4 @@
-import NIOHTTP1
+import HTTPTypes
 import OperationsTestSupport
 import Testing
 
@@ -34,7 +34,7 @@ import Testing
     }
 
     private func wait(_ fields: [(String, String)], now: Int = 0) -> Duration? {
-        RetryAfter.wait(in: HTTPHeaders(fields), now: now)
+        RetryAfter.wait(in: HTTPFields(fields), now: now)
     }
 
     @Test func secondsAreParsed() {
