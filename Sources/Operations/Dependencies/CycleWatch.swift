@@ -7,6 +7,9 @@ enum CycleWatch {
     /// An operation was linked, or has entered a queue, so that there may be a cycle. The lock of
     /// the operation, or of the queue, has been held and is free again.
     static func suspect() {
+        // The edge is linked before the phase is read, as a look sets the phase before it reads
+        // edges: one of the two sees the other.
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
         var seen = phase.load(ordering: .relaxed)
         while seen == .idle || seen == .looking {
             let next: Phase = seen == .idle ? .scheduled : .lookingAgain
@@ -65,6 +68,7 @@ enum CycleWatch {
 
     private static func look() {
         phase.store(.looking, ordering: .sequentiallyConsistent)
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
         let start = TimeSource.continuous.now()
         let limit = memory.withLock { $0.limit }
         // The reported cycles are kept alive, so that no other operation has a member's address.

@@ -150,7 +150,8 @@ public struct BlockGraph: Sendable, CustomStringConvertible {
     /// Gives up what is known about the graph in its present form. Copies keep it.
     @inline(__always)
     private mutating func willChange() {
-        if cache.isUsed || !isKnownUniquelyReferenced(&cache) { cache = SealedGraph.Cache() }
+        // In this order: only a cache that no copy has any more stays unused.
+        if !isKnownUniquelyReferenced(&cache) || cache.isUsed { cache = SealedGraph.Cache() }
     }
 
     // MARK: Running

@@ -73,12 +73,15 @@ extension LifecycleState {
 
     /// A subclass announced a change of `isReady`. Its override is asked even while dependencies
     /// are unfinished, because the override need not call `super`.
+    ///
+    /// The event also applies to an operation that is in no queue yet, for the reason given at
+    /// ``mayBeReady()``: the thread that adds the operation must not see an older answer.
     mutating func readinessAnnounced() -> Actions? {
         if phase == .waiting, !has([.fastPath, .onHold]), !awaitsCancel {
             phase = .checkingReadiness
             return .checkReadiness
         }
-        return mayBeReady()
+        return mayBeReady() ?? (phase == .created && !has(.fastPath) ? [] : nil)
     }
 
     /// `isReady` returned true or need not be asked. The operation stays in `checkingReadiness` if

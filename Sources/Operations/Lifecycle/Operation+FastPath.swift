@@ -45,7 +45,7 @@ extension Operation {
         _ state: LifecycleState, _ claim: Claim, in queue: OperationQueue
     ) {
         let instrumentation = Instrumentation(
-            rawValue: queue.instrumentation.load(ordering: .relaxed))
+            rawValue: queue.instrumentation.load(ordering: .acquiring))
         guard instrumentation.kinds != 0 else { return runBody(state, instrumentation, in: queue) }
         queue.record(self, state, claim, instrumentation) {
             runBody(state, instrumentation, in: queue)

@@ -30,7 +30,7 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
     /// The queue held as many operations as it may, and this one had to go; see
     /// ``OperationQueue/overflow``.
     case displaced(capacity: Int)
-    /// The queue was shut down; see ``OperationQueue/shutDown(grace:)``.
+    /// The queue was shut down; see ``OperationQueue/shutDown(grace:cancelsWaiting:)``.
     case queueShutDown(queue: String)
     /// An operation of the same scope or call, named here, ended with this error.
     case siblingFailed(operation: String, error: any Error)

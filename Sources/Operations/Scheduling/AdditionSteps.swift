@@ -14,7 +14,7 @@ struct AdditionSteps: OptionSet {
     static var limiting: AdditionSteps { AdditionSteps(rawValue: 2) }
     /// The queue's progress counts additions.
     static var counting: AdditionSteps { AdditionSteps(rawValue: 4) }
-    /// The queue was shut down; see ``OperationQueue/shutDown(grace:)``.
+    /// The queue was shut down; see ``OperationQueue/shutDown(grace:cancelsWaiting:)``.
     static var refusing: AdditionSteps { AdditionSteps(rawValue: 8) }
 
     static func of(_ queue: OperationQueue) -> AdditionSteps {

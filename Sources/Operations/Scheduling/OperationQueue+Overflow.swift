@@ -51,7 +51,10 @@ extension OperationQueue {
             case .none(let capacity):
                 return operation.forceCancel(because: .displaced(capacity: capacity))
             case .displacing(let other, let capacity):
-                if other.displace(because: .displaced(capacity: capacity)) { continue }
+                if other.keepFromBeginning(because: .displaced(capacity: capacity)) {
+                    CancelRound.cancel([other])
+                    continue
+                }
                 // That operation has begun meanwhile.
                 event { _ = $0.overflow?.displaced.removeValue(forKey: ObjectIdentifier(other)) }
             }
@@ -66,25 +69,24 @@ extension OperationQueue {
 }
 
 extension Operation {
-    /// Cancels the operation, unless it has begun. Returns whether it will not begin.
-    fileprivate final func displace(because reason: CancellationReason) -> Bool {
-        let isDisplaced = withExtras { extras in
+    /// Marks the operation, unless it has begun, so that it will not begin. Returns whether that is
+    /// so; the caller must then cancel it by a ``CancelRound``.
+    final func keepFromBeginning(because reason: CancellationReason) -> Bool {
+        withExtras { extras in
             // Who reads the reason takes this lock, so both change together.
-            guard exchange({ $0.displaced() }) != nil else { return false }
+            guard exchange({ $0.keptFromBeginning() }) != nil else { return false }
             if extras.cancellationReason == nil, !status.has(.cancelled) {
                 extras.cancellationReason = reason
             }
             return true
         }
-        if isDisplaced { CancelRound.cancel([self]) }
-        return isDisplaced
     }
 }
 
 extension LifecycleState {
     /// The operation must not begin, if it has not. An operation that is to be cancelled anyway
-    /// counts as displaced, too.
-    fileprivate mutating func displaced() -> Actions? {
+    /// counts as kept from that, too.
+    fileprivate mutating func keptFromBeginning() -> Actions? {
         switch phase {
         case .starting, .executing, .finished: return nil
         case .created, .waiting, .checkingReadiness, .queued:

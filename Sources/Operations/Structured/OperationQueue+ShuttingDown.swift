@@ -1,7 +1,7 @@
 import OperationsRuntime
 
 extension OperationQueue {
-    /// Whether the queue was shut down, and takes no more operations; see ``shutDown(grace:)``.
+    /// Whether the queue was shut down, and takes no more operations; see ``shutDown(grace:cancelsWaiting:)``.
     public final var isShutDown: Bool { AdditionSteps.of(self).contains(.refusing) }
 
     /// Shuts the queue down. Its operations have a time to end, and the queue then cancels those
@@ -24,11 +24,22 @@ extension OperationQueue {
     /// stays so. Pieces of tasks (``executor``) are neither refused nor cancelled: a task that
     /// waits for the queue would never end.
     ///
-    /// - Parameter time: the grace period, by the queue's clock; none if it is not positive.
+    /// - Parameters:
+    ///   - time: the grace period, by the queue's clock; none if it is not positive.
+    ///   - cancelsWaiting: whether operations that have not begun are cancelled at once, and only
+    ///     those that run have the grace period: for a program that ends with Ctrl-C. An operation
+    ///     that waits for another attempt does not run.
     /// - Precondition: the queue is not ``main``, and the caller is in no operation of the queue.
-    public final func shutDown(grace time: Duration) async {
+    public final func shutDown(grace time: Duration, cancelsWaiting: Bool = false) async {
         if isMain { misuse("the main queue cannot be shut down: it is not the program's own") }
         AdditionSteps.refusing.set(true, in: self)
+        if cancelsWaiting {
+            let reason = shutDownReason
+            CancelRound.cancel(
+                allOperations(includingBarriers: true).filter { operation in
+                    !operation.isPieceOfTask && operation.keepFromBeginning(because: reason)
+                })
+        }
         Operation.cancel(
             allOperations().filter { $0.isOnHold(beyond: time) }, because: shutDownReason)
         await withTaskCancellationHandler {

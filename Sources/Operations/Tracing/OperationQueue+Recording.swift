@@ -7,7 +7,7 @@ import Synchronization
 extension OperationQueue {
     private var currentInstrumentation: Instrumentation {
         @inline(__always) get {
-            Instrumentation(rawValue: instrumentation.load(ordering: .relaxed))
+            Instrumentation(rawValue: instrumentation.load(ordering: .acquiring))
         }
     }
 

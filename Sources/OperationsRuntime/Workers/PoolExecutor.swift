@@ -76,8 +76,15 @@ package final class PoolExecutor: TaskExecutor {
     // MARK: The body
 
     /// Sets the urgency of the body that the task is about to run.
-    package func begins(with urgency: Urgency) {
-        offerAgain(waiting.withLock { $0.change(to: urgency) }, urgency)
+    ///
+    /// The urgency is read with the lock held. So a promotion either comes before, and the urgency
+    /// that is read has it, or comes after, and ``raised(to:)`` raises the urgency.
+    package func begins(with urgency: @autoclosure () -> Urgency) {
+        let (count, urgency) = waiting.withLock { waiting in
+            let urgency = urgency()
+            return (waiting.change(to: urgency), urgency)
+        }
+        offerAgain(count, urgency)
     }
 
     /// Raises the urgency of the body. Pass the returned number to ``offerAgain(_:_:)``, with no

@@ -83,7 +83,8 @@ package final class WorkerJobs: @unchecked Sendable {
         lock.lock()
         defer { lock.unlock() }
         let first = ring.takeFirst()
-        count.store(ring.count, ordering: .relaxed)
+        // Who sees that no job waits also sees that one runs; see `progress`.
+        count.store(ring.count, ordering: .releasing)
         return first
     }
 
@@ -131,7 +132,9 @@ package final class WorkerJobs: @unchecked Sendable {
     /// The progress of the worker with these jobs; nil if no job waits, and nothing waits for the
     /// end of a job.
     var progress: Int? {
-        guard !isEmpty || isRunning.load(ordering: .relaxed) else { return nil }
+        guard count.load(ordering: .acquiring) > 0 || isRunning.load(ordering: .relaxed) else {
+            return nil
+        }
         return taken.load(ordering: .relaxed)
     }
 }

@@ -82,6 +82,32 @@ struct ShutDownTests {
         #expect(try soon.result == 1)
     }
 
+    @Test func onlyWhatRunsHasTheGracePeriodIfAsked() async throws {
+        let queue = OperationQueue(name: "files", width: 1)
+        let (gate, began) = (AsyncGate(), Signal())
+        let running = queue.add { () async throws in
+            began.send()
+            try await gate.wait()
+        }
+        let runs = Tally()
+        let waiting = queue.add { runs.increment() }
+        let after = queue.add(after: waiting, on: .always) { runs.increment() }
+        let delayed = queue.add(.delay(.seconds(1))) { runs.increment() }
+        queue.addOperation { runs.increment() }
+        queue.addBarrierBlock { runs.increment() }
+        #expect(await began.arrives())
+        let shutDown = Task { await queue.shutDown(grace: .seconds(300), cancelsWaiting: true) }
+        await waiting.finished()
+        await delayed.finished()
+        await after.finished()
+        #expect(isShutDown(waiting) && isShutDown(after) && isShutDown(delayed))
+        #expect(!running.isCancelled && !running.isFinished)
+        gate.open()
+        await shutDown.value
+        try await running.value
+        #expect(runs.value == 0 && queue.operationCount == 0)
+    }
+
     @Test func cancellingTheCallEndsTheGracePeriod() async throws {
         let queue = OperationQueue()
         let waiting = queue.add { () async throws in try await untilCancelled() }
