@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -66,8 +67,26 @@ static curl_socket_t connects(void *context, curlsocktype purpose, struct curl_s
     return socket(address->family, type, address->protocol);
 }
 
+static bool is_blank(char character) {
+    return character == ' ' || character == '\t' || character == '\r' || character == '\n';
+}
+
+// Whether a line of a head announces a body that libcurl would have to decompress. Versions before
+// 8.1 do that without being asked, and a small body can then become endless.
+static bool is_compressed(const char *line, size_t length) {
+    static const char name[] = "transfer-encoding:";
+    size_t start = sizeof name - 1;
+    if (length < start || strncasecmp(line, name, start) != 0) return false;
+    while (start < length && is_blank(line[start])) start++;
+    while (length > start && is_blank(line[length - 1])) length--;
+    size_t rest = length - start;
+    return !(rest == 7 && strncasecmp(line + start, "chunked", 7) == 0)
+           && !(rest == 8 && strncasecmp(line + start, "identity", 8) == 0);
+}
+
 static size_t head(char *line, size_t size, size_t count, void *context) {
     ccurl_client *client = context;
+    if (is_compressed(line, size * count)) return 0;
     return client->owner.head(client->owner.context, line, size * count) ? size * count : 0;
 }
 
@@ -89,6 +108,10 @@ ccurl_client *ccurl_make(void) {
         return NULL;
     }
     curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, 1L);
+    curl_easy_setopt(client->easy, CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x081400
+    curl_multi_setopt(client->multi, CURLMOPT_QUICK_EXIT, 1L);
+#endif
     return client;
 }
 
@@ -109,6 +132,7 @@ static ccurl_outcome fail(ccurl_client *client, const char *message) {
 ccurl_outcome ccurl_begin(ccurl_client *client, const ccurl_request *request, ccurl_owner owner) {
     CURL *easy = client->easy;
     curl_easy_reset(easy);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     client->owner = owner;
     memset(client->message, 0, sizeof client->message);
 
@@ -117,13 +141,17 @@ ccurl_outcome ccurl_begin(ccurl_client *client, const ccurl_request *request, cc
     if (client->url == NULL) return fail(client, "no memory");
     if (curl_url_set(client->url, CURLUPART_SCHEME, request->scheme, 0) != CURLUE_OK
         || curl_url_set(client->url, CURLUPART_HOST, request->host, 0) != CURLUE_OK
-        || curl_url_set(client->url, CURLUPART_PORT, request->port, 0) != CURLUE_OK
-        || curl_url_set(client->url, CURLUPART_PATH, request->path, 0) != CURLUE_OK
-        || (request->query != NULL
-            && curl_url_set(client->url, CURLUPART_QUERY, request->query, 0) != CURLUE_OK)) {
+        || curl_url_set(client->url, CURLUPART_PORT, request->port, 0) != CURLUE_OK) {
         return fail(client, "the address is not valid");
     }
     curl_easy_setopt(easy, CURLOPT_CURLU, client->url);
+    // libcurl sends this as it is.
+    for (const char *next = request->target; *next != 0; next++) {
+        if ((unsigned char)*next <= ' ' || *next == 0x7f) {
+            return fail(client, "the address is not valid");
+        }
+    }
+    curl_easy_setopt(easy, CURLOPT_REQUEST_TARGET, request->target);
 
     for (size_t index = 0; index < request->field_count; index++) {
         struct curl_slist *longer = curl_slist_append(client->fields, request->fields[index]);
@@ -138,10 +166,12 @@ ccurl_outcome ccurl_begin(ccurl_client *client, const ccurl_request *request, cc
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+    // The end of a transfer does not wait for a name server.
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, request->connect_milliseconds);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, client->message);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, connects);

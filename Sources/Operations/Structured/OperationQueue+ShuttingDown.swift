@@ -1,7 +1,8 @@
 import OperationsRuntime
 
 extension OperationQueue {
-    /// Whether the queue was shut down, and takes no more operations; see ``shutDown(grace:cancelsWaiting:)``.
+    /// Whether the queue was shut down, and takes no more operations; see
+    /// ``shutDown(grace:cancelsWaiting:)``.
     public final var isShutDown: Bool { AdditionSteps.of(self).contains(.refusing) }
 
     /// Shuts the queue down. Its operations have a time to end, and the queue then cancels those

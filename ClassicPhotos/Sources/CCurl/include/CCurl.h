@@ -28,9 +28,9 @@ typedef struct {
 // The parts of a URL, and the rest of a request. The strings are needed only during the call of
 // `ccurl_begin`.
 typedef struct {
-    const char *scheme, *host, *port, *path;
-    // Without the question mark; null if there is none.
-    const char *_Nullable query;
+    const char *scheme, *host, *port;
+    // The path, and the query with its question mark, as the server gets them.
+    const char *target;
     // Lines of the head, as "Accept: image/*".
     const char *_Nullable const *_Nullable fields;
     size_t field_count;
@@ -48,13 +48,13 @@ typedef enum {
     CCURL_FAILED,          // see ccurl_message
 } ccurl_outcome;
 
-// Null if the memory does not suffice.
+// Null if the system has no memory or no free file descriptor.
 ccurl_client *_Nullable ccurl_make(void);
 // Closes the connection.
 void ccurl_free(ccurl_client *client);
 
-// Begins a GET over HTTP/1.1. Redirections are not followed, and no proxy, cookie, password or file
-// of the user is read.
+// Begins a GET over HTTP/1.1. Redirections are not followed, and no proxy, cookie or password of the
+// user is used.
 ccurl_outcome ccurl_begin(ccurl_client *client, const ccurl_request *request, ccurl_owner owner);
 // Carries on for at most some milliseconds, or until `ccurl_wake` is called. Returns whether the
 // transfer has ended; if so, stores how.

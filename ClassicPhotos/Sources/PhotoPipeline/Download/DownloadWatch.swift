@@ -2,8 +2,8 @@ import Synchronization
 
 /// Ends a part of a download that exceeds its time limits.
 ///
-/// The HTTP client's own limits are not enough: its deadline covers only the head of a response,
-/// and every interim response restarts its idle timeout.
+/// libcurl's own limits are not enough: they do not tell the time until the response begins from a
+/// silence in its middle, and an interim response counts as bytes.
 final class DownloadWatch: Sendable {
     /// The limit that was exceeded.
     enum Expiry: Error, Equatable {

@@ -8,18 +8,22 @@ struct ResponseHead: Sendable {
     private(set) var fields = HTTPFields()
     /// Whether the empty line at the end has arrived.
     private(set) var isComplete = false
+    /// Whether the next line is the first one of a head.
+    private var isAtStart = true
 
     /// Takes a line with its end. What comes after the end of the head, such as the fields after a
     /// body that was sent in pieces, changes nothing.
     mutating func lineArrived(_ line: UnsafeRawBufferPointer) {
         if isComplete { return }
         let text = String(decoding: line.prefix { $0 != 0x0d && $0 != 0x0a }, as: UTF8.self)
-        if text.hasPrefix("HTTP/") {
+        if isAtStart {
+            isAtStart = false
             let words = text.split(separator: " ", maxSplits: 2)
             status = words.count > 1 ? Int(words[1]) ?? 0 : 0
             fields = HTTPFields()
         } else if text.isEmpty {
-            isComplete = !(100..<200).contains(status)
+            isAtStart = (100..<200).contains(status)
+            isComplete = !isAtStart
         } else if let colon = text.firstIndex(of: ":"),
             let name = HTTPField.Name(String(text[..<colon]))
         {

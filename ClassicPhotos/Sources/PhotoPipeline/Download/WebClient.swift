@@ -27,7 +27,8 @@ final class WebClient: Sendable {
             limits.requestInterval > .zero
             ? RateLimit(1, per: limits.requestInterval, name: "requests to one host") : nil
         requests.name = "Web requests"
-        requests.maxConcurrentOperationCount = .max
+        // Each of them blocks a thread, of which there are 512 for everything.
+        requests.maxConcurrentOperationCount = 128
     }
 
     /// The number of requests that are in progress or wait for their turn at their host.
@@ -135,7 +136,7 @@ final class WebClient: Sendable {
             url: url, fields: fields, connectTimeout: limits.connectTimeout,
             checksAddress: !isAllowed)
         let isConditional = part == nil && condition != nil
-        return try await connections.withConnection(for: request) { [limits] connection in
+        let received = try await connections.withConnection(for: request) { [limits] connection in
             let response = WebResponse(
                 host: url.host, limits: limits, continuing: part, transfer, watch: watch)
             do {
@@ -146,13 +147,19 @@ final class WebClient: Sendable {
                 }
                 throw error
             }
-            return try Self.answer(response, from: url, part, isConditional: isConditional)
+            return Received(head: response.head, bytes: response.bytes)
         }
+        return try Self.answer(received, from: url, part, isConditional: isConditional)
+    }
+
+    private struct Received: Sendable {
+        let head: ResponseHead
+        let bytes: [UInt8]
     }
 
     /// Judges a response that has arrived as a whole.
     private static func answer(
-        _ response: WebResponse, from url: WebURL, _ part: DownloadTransfer.Part?,
+        _ response: Received, from url: WebURL, _ part: DownloadTransfer.Part?,
         isConditional: Bool
     ) throws(DownloadProblem) -> Answer {
         let now = Int(Date.now.timeIntervalSince1970)
@@ -160,9 +167,9 @@ final class WebClient: Sendable {
         let freshness = ResponseFreshness(fields: fields, now: now)
         switch response.head.status {
         case 200, 206:
+            let tag = response.head.status == 206 ? part?.entityTag : nil
             let version = PhotoVersion(
-                bytes: response.bytes,
-                entityTag: fields.first(.eTag) ?? (response.isRest ? part?.entityTag : nil),
+                bytes: response.bytes, entityTag: fields.first(.eTag) ?? tag,
                 lastModified: fields.first(.lastModified), now: now)
             return .content(response.bytes, version, freshness)
         case 416 where part != nil: throw .wrongPart(url.host)

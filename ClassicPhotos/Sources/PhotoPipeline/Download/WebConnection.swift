@@ -23,8 +23,7 @@ import Darwin
 final class WebConnection: @unchecked Sendable {
     // Unchecked because of the C pointer: `WebConnections` hands out a connection to one transfer
     // at a time, and other threads only wake the transfer, which libcurl allows. The flag is set
-    // before the transfer is woken, and read after each step of it. libcurl keeps a call to wake up
-    // for the next step if none is under way, so no cancellation is missed.
+    // before the transfer is woken, and read after each step of it.
 
     /// How a transfer has failed.
     enum Failure: Error {
@@ -36,11 +35,17 @@ final class WebConnection: @unchecked Sendable {
         case other(String)
     }
 
+    /// After so many milliseconds a transfer looks whether it is cancelled, also if nobody woke it:
+    /// some versions of libcurl can lose that.
+    private static let patience: Int32 = 250
+
     private let client: OpaquePointer
     private let isCancelledFlag = Atomic(false)
 
-    init() {
-        guard let client = ccurl_make() else { fatalError("The memory does not suffice.") }
+    init() throws {
+        guard let client = ccurl_make() else {
+            throw Failure.other("there is no memory or no free file descriptor")
+        }
         self.client = client
     }
 
@@ -64,9 +69,10 @@ final class WebConnection: @unchecked Sendable {
     func receive(_ response: WebResponse, to request: WebRequest) throws {
         let exchange = Exchange(response, checksAddress: request.checksAddress)
         try withExtendedLifetime(exchange) {
+            if isCancelled { throw CancellationError() }
             defer { ccurl_end(client) }
             var outcome = request.begin(on: client, for: exchange.owner)
-            while outcome == CCURL_DONE, !ccurl_step(client, 60_000, &outcome) {
+            while outcome == CCURL_DONE, !ccurl_step(client, Self.patience, &outcome) {
                 if isCancelled { throw CancellationError() }
             }
             try conclude(outcome, exchange)
@@ -76,14 +82,16 @@ final class WebConnection: @unchecked Sendable {
     private func conclude(_ outcome: ccurl_outcome, _ exchange: Exchange) throws {
         if let problem = exchange.response.problem { throw problem }
         switch outcome {
-        case CCURL_DONE: return
-        case CCURL_STOPPED where exchange.response.head.isComplete: return
+        case CCURL_DONE where exchange.response.head.isComplete: return
+        // The rest of the body is of no interest.
+        case CCURL_STOPPED where exchange.response.isAnswered: return
         case CCURL_UNKNOWN_HOST: throw Failure.unknownHost
         case CCURL_UNREACHABLE:
             if let address = exchange.forbidden { throw HostGuard.Forbidden(address: address) }
             throw Failure.unreachable
         case CCURL_CONNECT_TIMEOUT: throw Failure.connectTimeout
-        case CCURL_STOPPED, CCURL_CLOSED_EARLY: throw Failure.closedEarly
+        // A server may also close in the middle of a head, which libcurl does not mind.
+        case CCURL_DONE, CCURL_STOPPED, CCURL_CLOSED_EARLY: throw Failure.closedEarly
         default: throw Failure.other(String(cString: ccurl_message(client)))
         }
     }
@@ -140,19 +148,18 @@ struct WebRequest: Sendable {
     fileprivate func begin(on client: OpaquePointer, for owner: ccurl_owner) -> ccurl_outcome {
         let lines = fields.map { "\($0.name): \($0.value)" }
         let path = url.url.path(percentEncoded: true)
-        let query = url.url.query(percentEncoded: true)
+        let query = url.url.query(percentEncoded: true).map { "?\($0)" } ?? ""
         let texts = [
             url.scheme, url.host.contains(":") ? "[\(url.host)]" : url.host, "\(url.port)",
-            path.isEmpty ? "/" : path, query ?? "",
+            (path.isEmpty ? "/" : path) + query,
         ]
         let strings = (texts + lines).compactMap { strdup($0) }
         defer { for string in strings { free(string) } }
         let fieldStrings = strings.dropFirst(texts.count).map { UnsafePointer<CChar>?($0) }
         return fieldStrings.withUnsafeBufferPointer { fields in
             var request = ccurl_request(
-                scheme: strings[0], host: strings[1], port: strings[2], path: strings[3],
-                query: query == nil ? nil : UnsafePointer(strings[4]), fields: fields.baseAddress,
-                field_count: fields.count,
+                scheme: strings[0], host: strings[1], port: strings[2], target: strings[3],
+                fields: fields.baseAddress, field_count: fields.count,
                 connect_milliseconds: max(1, Int(connectTimeout / .milliseconds(1))))
             return ccurl_begin(client, &request, owner)
         }

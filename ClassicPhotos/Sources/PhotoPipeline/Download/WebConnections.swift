@@ -31,6 +31,7 @@ final class WebConnections: Sendable {
     }
 
     private let state = Mutex(State())
+    private let expiry = OperationQueue(name: "Idle connections")
 
     private static let idleTime: Duration = .seconds(60)
     private static let idleLimit = 64
@@ -41,7 +42,7 @@ final class WebConnections: Sendable {
         for request: WebRequest, _ body: @escaping @Sendable (WebConnection) throws -> Result
     ) async throws -> Result {
         let use = Use(request)
-        let connection = take(use)
+        let connection = try take(use)
         let result = try await withTaskCancellationHandler {
             try await blocking { try body(connection) }
         } onCancel: {
@@ -59,22 +60,35 @@ final class WebConnections: Sendable {
             return state.idle
         }
         _ = closed  // closed here, outside the lock
+        expiry.cancelAllOperations()
     }
 
-    private func take(_ use: Use) -> WebConnection {
+    private func take(_ use: Use) throws -> WebConnection {
         let found = state.withLock { state in
             state.idle.lastIndex { $0.use == use }.map { state.idle.remove(at: $0) }
         }
-        return found?.connection ?? WebConnection()
+        return try found?.connection ?? WebConnection()
     }
 
     private func put(_ connection: WebConnection, for use: Use) {
-        let now = ContinuousClock.now
+        let idle = Idle(use: use, connection: connection, since: .now)
+        let isClosed = state.withLock { state in
+            if !state.isClosed { state.idle.append(idle) }
+            return state.isClosed
+        }
+        if isClosed { return }
+        closeOld()
+        // When nothing has been put back for that long, nothing is left.
+        expiry.add(.debounced(by: "old", Self.idleTime + .seconds(1))) { [weak self] in
+            self?.closeOld()
+        }
+    }
+
+    /// Closes the connections that have been idle for long, and the oldest of too many.
+    private func closeOld() {
+        let limit = ContinuousClock.now - Self.idleTime
         let closed = state.withLock { state -> [Idle] in
-            let idle = Idle(use: use, connection: connection, since: now)
-            if state.isClosed { return [idle] }
-            state.idle.append(idle)
-            let old = state.idle.prefix { $0.since < now - Self.idleTime }.count
+            let old = state.idle.prefix { $0.since < limit }.count
             let count = max(old, state.idle.count - Self.idleLimit)
             defer { state.idle.removeFirst(count) }
             return Array(state.idle.prefix(count))

@@ -21,10 +21,10 @@ final class WebResponse {
     private var headCount = 0
     private var ignoredCount = 0
 
-    /// Of a body that is no file, such as the page of an error, so much is read to keep the
+    /// Of a body that is no file, such as the page of an error, at most so much is read to keep the
     /// connection.
     private static let ignoredLimit = 64 << 10
-    /// A head has at most so many bytes.
+    /// All heads of a response have at most so many bytes.
     private static let headLimit = 256 << 10
 
     init(
@@ -38,22 +38,25 @@ final class WebResponse {
     /// Whether the body is the file, or the rest of it.
     var hasContent: Bool { head.isComplete && (head.status == 200 || head.status == 206) }
 
+    /// Whether the head is the whole answer.
+    var isAnswered: Bool { head.isComplete && !hasContent }
+
     /// Whether the body is the rest of the file.
     var isRest: Bool { head.status == 206 }
 
     /// Takes a line of the head. Returns whether the transfer may go on.
     func headArrived(_ line: UnsafeRawBufferPointer) -> Bool {
-        guard !head.isComplete else { return true }
-        if line.starts(with: "HTTP/".utf8) { headCount = 0 }
+        // Interim responses count, and so do the fields after a body.
         headCount += line.count
         guard headCount <= Self.headLimit else { return stop(.tooLongHead(host)) }
+        guard !head.isComplete else { return true }
         head.lineArrived(line)
         return !head.isComplete || headIsComplete()
     }
 
     private func headIsComplete() -> Bool {
         watch.bytesArrived()
-        guard hasContent else { return true }
+        guard hasContent else { return hasShortBody }
         guard !isRest || part?.isContinued(by: head.fields) == true else {
             return stop(.wrongPart(host))
         }
@@ -77,6 +80,14 @@ final class WebResponse {
         bytes.append(contentsOf: chunk)
         transfer.progress(DownloadProgress(received: bytes.count, total: total), bytes)
         return true
+    }
+
+    /// Whether a body that is no file is so short, or absent, that it is worth the connection.
+    private var hasShortBody: Bool {
+        if head.status == 204 || head.status == 304 { return true }
+        return head.fields.first(.contentLength).flatMap { Int($0) }.map {
+            (0...Self.ignoredLimit).contains($0)
+        } ?? false
     }
 
     private func stop(_ problem: DownloadProblem) -> Bool {
