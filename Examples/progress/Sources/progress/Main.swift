@@ -63,12 +63,8 @@ struct Checksums {
     /// Lets running operations end for two seconds. If the queue was stopped before: for no longer.
     private static func stop(_ queue: OperationQueue) {
         let grace: Duration = queue.isShutDown ? .zero : .seconds(2)
-        // Without this, operations that have not begun could still begin within the two seconds.
-        for operation in queue.operations where !operation.isExecuting {
-            operation.cancel(because: "Ctrl-C")
-        }
         // A task of its own, so that the caller can wait for the next Ctrl-C meanwhile.
-        Task { await queue.shutDown(grace: grace) }
+        Task { await queue.shutDown(grace: grace, cancelsWaiting: true) }
     }
 
     /// Calls a handler on Ctrl-C, in place of its usual effect, until the source is cancelled.
