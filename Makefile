@@ -15,6 +15,9 @@ ARGS ?=
 # The photo app is a package of its own. It builds in ClassicPhotos/.build.
 APP = --package-path ClassicPhotos
 
+# The program for people. It contains Swift's own libraries, so that it works without a toolchain.
+PROGRAM = -c release --static-swift-stdlib $(APP) --product classicphotos
+
 # The libraries' builds. A plain `swift build` or `swift test` leaves out telemetry and durable jobs,
 # which need other packages. Each set of options has a folder of its own, so that no build replaces
 # another one.
@@ -41,7 +44,8 @@ BUILD = SWIFT_DETERMINISTIC_HASHING=1 swift build
 man: install-run
 	swift package $(APP) $(FAULTS) --disable-sandbox plugin generate-manual --multi-page
 
-.PHONY: run test check build man install-run install-test lint style layers sanitized \
+.PHONY: run test check build install uninstall man install-run install-test lint style layers \
+	sanitized \
 	model-check unit-tests app-tests site consumer platforms examples release-tests api \
 	api-record release-check snippets thread-sanitizer address-sanitizer stress fuzz jobs-nemesis \
 	jobs-pictures instructions screenshots clean
@@ -52,12 +56,41 @@ man: install-run
 run: install-run
 	@[ -e ClassicPhotos/.build/release/classicphotos ] || echo "The first build takes some minutes: \
 	it also compiles a web server and a database library. Later builds take seconds."
-	$(BUILD) -c release $(APP) --product classicphotos
+	$(BUILD) $(PROGRAM)
 	@case "$$SOURCE" in "~"|"~/"*) SOURCE="$$HOME$${SOURCE#?}" ;; esac; \
 	set -x; exec ClassicPhotos/.build/release/classicphotos serve $${SOURCE:+"$$SOURCE"} $${PORT:+--port "$$PORT"} $(ARGS)
 
 build: install-run
-	$(BUILD) -c release $(APP) --product classicphotos
+	$(BUILD) $(PROGRAM)
+
+# Installs the program, with its manual pages and the completions of three shells, for everybody:
+# `sudo make install`; or for one person: `make install PREFIX=~/.local`. The program contains
+# Swift's libraries, and needs those of libvips, libcurl, libpq and SQLite.
+PREFIX ?= /usr/local
+DESTDIR ?=
+TO = $(DESTDIR)$(PREFIX)
+MANUAL = ClassicPhotos/.build/plugins/GenerateManual/outputs/classicphotos
+
+install: build
+	swift package -c release --static-swift-stdlib $(APP) --disable-sandbox plugin \
+		generate-manual --multi-page
+	install -d "$(TO)/bin" "$(TO)/share/man/man1" "$(TO)/share/bash-completion/completions" \
+		"$(TO)/share/zsh/site-functions" "$(TO)/share/fish/vendor_completions.d"
+	install -s -m 755 ClassicPhotos/.build/release/classicphotos "$(TO)/bin/classicphotos"
+	install -m 644 $(MANUAL)/*.1 "$(TO)/share/man/man1"
+	"$(TO)/bin/classicphotos" --generate-completion-script bash \
+		>"$(TO)/share/bash-completion/completions/classicphotos"
+	"$(TO)/bin/classicphotos" --generate-completion-script zsh \
+		>"$(TO)/share/zsh/site-functions/_classicphotos"
+	"$(TO)/bin/classicphotos" --generate-completion-script fish \
+		>"$(TO)/share/fish/vendor_completions.d/classicphotos.fish"
+	@echo "Installed: $(TO)/bin/classicphotos"
+
+uninstall:
+	rm -f "$(TO)/bin/classicphotos" "$(TO)"/share/man/man1/classicphotos*.1 \
+		"$(TO)/share/bash-completion/completions/classicphotos" \
+		"$(TO)/share/zsh/site-functions/_classicphotos" \
+		"$(TO)/share/fish/vendor_completions.d/classicphotos.fish"
 
 # The tests of the libraries run twice: optimized, and not optimized with thread sanitizer. Durable
 # jobs are left out of the second run: their tests have leases of a second, and check processes.
