@@ -50,7 +50,7 @@ struct CommandTests {
             try write("", to: folder.appendingPathComponent("Scripts/install-packages"))
             try write("", to: folder.appendingPathComponent("bin/swift"))
             try write(
-                #"[ "$2" = --port ] && echo none || echo "source: $2""#,
+                #"case "$2" in "" | --port) echo "none $*" ;; *) echo "source: $2" ;; esac"#,
                 to: folder.appendingPathComponent(
                     "ClassicPhotos/.build/release/classicphotos"))
             let outcome = try await shell(program: program, command, in: folder)
@@ -79,7 +79,9 @@ struct CommandTests {
                 try await source(of: "make run SOURCE='\(quoted)'", shell: "sh")
                     == "source: \(expected)")
         }
-        #expect(try await source(of: "make run", shell: "sh") == "none")
+        #expect(try await source(of: "make run", shell: "sh") == "none serve")
+        #expect(
+            try await source(of: "make run PORT=9000", shell: "sh") == "none serve --port 9000")
     }
 
     // MARK: Scripts/install-packages
