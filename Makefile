@@ -72,8 +72,8 @@ TO = $(DESTDIR)$(PREFIX)
 MANUAL = ClassicPhotos/.build/plugins/GenerateManual/outputs/classicphotos
 
 install: build
-	swift package -c release --static-swift-stdlib $(APP) --disable-sandbox plugin \
-		generate-manual --multi-page
+	SWIFT_DETERMINISTIC_HASHING=1 swift package -c release --static-swift-stdlib $(APP) \
+		--disable-sandbox plugin generate-manual --multi-page
 	install -d "$(TO)/bin" "$(TO)/share/man/man1" "$(TO)/share/bash-completion/completions" \
 		"$(TO)/share/zsh/site-functions" "$(TO)/share/fish/vendor_completions.d"
 	install -s -m 755 ClassicPhotos/.build/release/classicphotos "$(TO)/bin/classicphotos"

@@ -22,7 +22,7 @@ final class QueueModel {
     }
 
     func load(_ names: [String], in queue: OperationQueue) {
-        queue.progress.totalUnitCount = Int64(names.count)
+        queue.progressCountsAdditions = true
         for name in names {
             let title = queue.add(name) { try await fetchTitle(name) }
             queue.add(after: title) { @MainActor title in self.titles.append(title) }
