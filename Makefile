@@ -15,8 +15,8 @@ ARGS ?=
 # The photo app is a package of its own. It builds in ClassicPhotos/.build.
 APP = --package-path ClassicPhotos
 
-# The program for people. It contains Swift's own libraries, so that it works without a toolchain.
-PROGRAM = -c release --static-swift-stdlib $(APP) --product classicphotos
+# The program for people.
+PROGRAM = -c release $(APP) --product classicphotos
 
 # The libraries' builds. A plain `swift build` or `swift test` leaves out telemetry and durable jobs,
 # which need other packages. Each set of options has a folder of its own, so that no build replaces
@@ -64,15 +64,15 @@ build: install-run
 	$(BUILD) $(PROGRAM)
 
 # Installs the program, with its manual pages and the completions of three shells, for everybody:
-# `sudo make install`; or for one person: `make install PREFIX=~/.local`. The program contains
-# Swift's libraries, and needs those of libvips, libcurl, libpq and SQLite.
+# `sudo make install`; or for one person: `make install PREFIX=~/.local`. The program needs the
+# libraries of the Swift toolchain that built it.
 PREFIX ?= /usr/local
 DESTDIR ?=
 TO = $(DESTDIR)$(PREFIX)
 MANUAL = ClassicPhotos/.build/plugins/GenerateManual/outputs/classicphotos
 
 install: build
-	SWIFT_DETERMINISTIC_HASHING=1 swift package -c release --static-swift-stdlib $(APP) \
+	SWIFT_DETERMINISTIC_HASHING=1 swift package -c release $(APP) \
 		--disable-sandbox plugin generate-manual --multi-page
 	install -d "$(TO)/bin" "$(TO)/share/man/man1" "$(TO)/share/bash-completion/completions" \
 		"$(TO)/share/zsh/site-functions" "$(TO)/share/fish/vendor_completions.d"
