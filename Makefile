@@ -38,15 +38,15 @@ TESTS = --product swift-operationsPackageTests
 
 # The package manager passes the names of several traits to the compiler in the order of a set. With
 # another order in each run, each build would compile everything anew.
-BUILD = SWIFT_DETERMINISTIC_HASHING=1 swift build
+SWIFT = SWIFT_DETERMINISTIC_HASHING=1 swift
+BUILD = $(SWIFT) build
 
 # Writes the manual pages of the program into ClassicPhotos/.build/plugins.
 man: install-run
-	swift package $(APP) $(FAULTS) --disable-sandbox plugin generate-manual --multi-page
+	$(SWIFT) package $(APP) $(FAULTS) --disable-sandbox plugin generate-manual --multi-page
 
 .PHONY: run test check build install uninstall man install-run install-test lint style layers \
-	sanitized \
-	model-check unit-tests app-tests site consumer platforms examples release-tests api \
+	sanitized model-check unit-tests app-tests site consumer platforms examples release-tests api \
 	api-record release-check snippets thread-sanitizer address-sanitizer stress fuzz jobs-nemesis \
 	jobs-pictures instructions screenshots clean
 
@@ -72,8 +72,7 @@ TO = $(DESTDIR)$(PREFIX)
 MANUAL = ClassicPhotos/.build/plugins/GenerateManual/outputs/classicphotos
 
 install: build
-	SWIFT_DETERMINISTIC_HASHING=1 swift package -c release $(APP) \
-		--disable-sandbox plugin generate-manual --multi-page
+	$(SWIFT) package -c release $(APP) --disable-sandbox plugin generate-manual --multi-page
 	install -d "$(TO)/bin" "$(TO)/share/man/man1" "$(TO)/share/bash-completion/completions" \
 		"$(TO)/share/zsh/site-functions" "$(TO)/share/fish/vendor_completions.d"
 	install -s -m 755 ClassicPhotos/.build/release/classicphotos "$(TO)/bin/classicphotos"

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
-#include <unistd.h>
 
 struct ccurl_client {
     CURL *easy;

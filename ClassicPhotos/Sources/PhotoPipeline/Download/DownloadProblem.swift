@@ -113,9 +113,7 @@ enum DownloadProblem: Error {
     }
 
     static func tooLongHead(_ host: String) -> DownloadProblem {
-        let detail = "the head of the response of \(host) is too long"
-        return .downloadFailed(
-            "The download failed: \(detail).", .init(.downloadFailed, ["detail": detail]))
+        .other("the head of the response of \(host) is too long", isTemporary: false)
     }
 
     static func tooManyRedirects(_ host: String, limit: Int) -> DownloadProblem {
@@ -163,10 +161,10 @@ enum DownloadProblem: Error {
         }
     }
 
-    private static func other(_ detail: String) -> DownloadProblem {
+    private static func other(_ detail: String, isTemporary: Bool = true) -> DownloadProblem {
         .downloadFailed(
             "The download failed: \(detail).", .init(.downloadFailed, ["detail": detail]),
-            isTemporary: true)
+            isTemporary: isTemporary)
     }
 
     private static func unreachable(_ host: String, port: Int) -> DownloadProblem {
