@@ -18,6 +18,13 @@ extension OperationsDiagnostics {
         /// still exists only because it holds operations.
         public let isAbandoned: Bool
 
+        init(_ queue: OperationQueue, isAbandoned: Bool) {
+            self.queue = queue
+            explanation = queue.explain()
+            isStuck = queue.isStuck
+            self.isAbandoned = isAbandoned
+        }
+
         /// The explanation, with a note if the queue is stuck; the note says whether it is
         /// abandoned, too.
         public var description: String {
@@ -39,11 +46,7 @@ extension OperationsDiagnostics {
     ///
     /// - Complexity: that of ``OperationQueue/explain()`` for each queue.
     public static func unfinishedQueues() -> [UnfinishedQueue] {
-        QueueRegistry.unfinished.map { queue, isAbandoned in
-            UnfinishedQueue(
-                queue: queue, explanation: queue.explain(), isStuck: queue.isStuck,
-                isAbandoned: isAbandoned)
-        }
+        QueueRegistry.unfinished.map(UnfinishedQueue.init)
     }
 
     #if DEBUG
@@ -68,15 +71,17 @@ extension OperationsDiagnostics {
     /// The report reads `name` and `isReady` of operations, which may be overridden.
     static func reportAtExit() {
         guard reportsUnfinishedQueuesAtExit else { return }
-        if let report = report(on: unfinishedQueues()) { writeToStandardError(report) }
+        // Only these queues are searched and explained: the others may hold many operations.
+        let lost = QueueRegistry.unfinished.filter { $0.isAbandoned && $0.queue.isStuck }
+        if let report = report(on: lost.map(\.queue)) { writeToStandardError(report) }
     }
 
-    static func report(on queues: [UnfinishedQueue]) -> String? {
-        let lost = queues.filter { $0.isStuck && $0.isAbandoned }
+    /// Returns the report on queues that are stuck and abandoned, if there are any.
+    static func report(on lost: [OperationQueue]) -> String? {
         guard !lost.isEmpty else { return nil }
         var lines = lost.prefix(exitReportLimit).map { queue in
             "Operations: nobody has a reference to this queue any more, and its operations cannot go on. "
-                + "Keep the queue and resume it, or cancel its operations.\n\(queue.explanation)\n"
+                + "Keep the queue and resume it, or cancel its operations.\n\(queue.explain())\n"
         }
         if lost.count > exitReportLimit {
             lines.append("… and \(lost.count - exitReportLimit) more such queues.\n")

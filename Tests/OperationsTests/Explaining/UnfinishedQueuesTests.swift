@@ -18,8 +18,32 @@ import Darwin
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct UnfinishedQueuesTests {
+    /// Finds a queue in the list that `unfinishedQueues()` is made from. That function would also
+    /// explain the queues of all tests that run meanwhile, which can hold many operations.
+    private func entry(
+        where isSought: (OperationQueue) -> Bool
+    ) -> OperationsDiagnostics.UnfinishedQueue? {
+        QueueRegistry.unfinished.first { isSought($0.queue) }
+            .map(OperationsDiagnostics.UnfinishedQueue.init)
+    }
+
     private func entry(of queue: OperationQueue) -> OperationsDiagnostics.UnfinishedQueue? {
-        OperationsDiagnostics.unfinishedQueues().first { $0.queue === queue }
+        entry { $0 === queue }
+    }
+
+    @Test func allQueuesAreListed() async {
+        await #expect(processExitsWith: .success) {
+            let queues = ["Uploads", "Thumbnails"].map { name in
+                let queue = suspendedQueue()
+                queue.name = name
+                queue.addOperation {}
+                return queue
+            }
+            let unfinished = OperationsDiagnostics.unfinishedQueues()
+            let areInOrder = unfinished.map(\.queue) == queues
+            for queue in queues { queue.cancelAllOperations() }
+            exit(areInOrder && unfinished.allSatisfy(\.isStuck) ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
     }
 
     @Test func emptyQueuesAreNotListed() async {
@@ -96,7 +120,7 @@ struct UnfinishedQueuesTests {
             queue.addOperation(Operation())
         }
         func entry() -> OperationsDiagnostics.UnfinishedQueue? {
-            OperationsDiagnostics.unfinishedQueues().first { $0.queue.name == name }
+            self.entry { $0.name == name }
         }
         // A worker or another test may have a reference for a moment, and an entry is a reference
         // itself. So all values come from one entry, which is released before the next one.
@@ -107,7 +131,7 @@ struct UnfinishedQueuesTests {
             seen = entry()
         }
         #expect(seen?.isStuck == true)
-        let report = seen.flatMap { OperationsDiagnostics.report(on: [$0]) }
+        let report = seen.flatMap { OperationsDiagnostics.report(on: [$0.queue]) }
         #expect(report?.contains(name) == true)
         #expect(report?.contains("nobody has a reference to this queue any more") == true)
         // Removes the queue from the list of this process.
