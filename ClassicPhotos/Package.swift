@@ -43,7 +43,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
-        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
@@ -137,6 +136,15 @@ let package = Package(
         .executableTarget(
             name: "photoloads", dependencies: ["DemoOrigin", "Imaging", "PhotoPipeline"],
             swiftSettings: settings),
+        .target(
+            name: "HTTPTestClient",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/HTTPTestClient", swiftSettings: settings
+        ),
         .testTarget(
             name: "ImagingTests", dependencies: ["Imaging", testSupport], swiftSettings: settings),
         .testTarget(
@@ -153,8 +161,8 @@ let package = Package(
         .testTarget(
             name: "PhotoGalleryTests",
             dependencies: [
-                "Clibz", "DemoOrigin", "Imaging", "PhotoGallery", "PhotoPipeline",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "Clibz", "DemoOrigin", "HTTPTestClient", "Imaging", "PhotoGallery",
+                "PhotoPipeline",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -174,8 +182,7 @@ let package = Package(
         .testTarget(
             name: "DemoOriginTests",
             dependencies: [
-                "DemoOrigin", "Imaging", "Landscapes",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "DemoOrigin", "HTTPTestClient", "Imaging", "Landscapes",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 testSupport,
@@ -185,8 +192,8 @@ let package = Package(
         .testTarget(
             name: "ClassicPhotosTests",
             dependencies: [
-                "DemoOrigin", "Imaging", "Landscapes", "PhotoJobs", "classicphotos",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "DemoOrigin", "HTTPTestClient", "Imaging", "Landscapes", "PhotoJobs",
+                "classicphotos",
                 .product(name: "DurableJobs", package: "swift-operations"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -1,7 +1,6 @@
-import AsyncHTTPClient
 import DemoOrigin
 import Foundation
-import NIOCore
+import HTTPTestClient
 import OperationsTestSupport
 import Subprocess
 import Testing
@@ -33,9 +32,7 @@ struct ServeTests {
     }
 
     private func get(_ url: String) async throws -> String {
-        let response = try await HTTPClient.shared.execute(
-            HTTPClientRequest(url: url), timeout: .seconds(30))
-        return String(buffer: try await response.body.collect(upTo: 1 << 20))
+        try await TestClient.send(url).text
     }
 
     @Test func serveWithoutSourceShowsDemo() async throws {
@@ -93,16 +90,27 @@ struct ServeTests {
     /// An open page keeps a connection open; the program must still end.
     @Test func ctrlCStopsServerWhilePageIsOpen() async throws {
         let page = String(repeating: "ab", count: 16)
-        let status = try await serving([]) { port, _ in
-            let response = try await HTTPClient.shared.execute(
-                HTTPClientRequest(url: "http://localhost:\(port)/api/events?page=\(page)"),
-                timeout: .seconds(30))
-            for try await chunk in response.body {
-                #expect(String(buffer: chunk).hasPrefix("event: hello"))
-                break
+        try await withThrowingTaskGroup { group in
+            let (isOpen, urls) = (Signal(), AsyncStream<String>.makeStream())
+            group.addTask {
+                guard let url = await urls.stream.first(where: { _ in true }) else { return }
+                // Reads until the program ends.
+                try? await TestClient.withResponse(to: url) { response in
+                    var events = response.body.makeAsyncIterator()
+                    let first = try await events.next() ?? []
+                    #expect(first.starts(with: "event: hello".utf8))
+                    isOpen.send()
+                    while try await events.next() != nil {}
+                }
             }
+            let status = try await serving([]) { port, _ in
+                urls.continuation.yield("http://localhost:\(port)/api/events?page=\(page)")
+                #expect(await isOpen.arrives())
+            }
+            #expect(status == .exited(0))
+            urls.continuation.finish()
+            try await group.waitForAll()
         }
-        #expect(status == .exited(0))
     }
 
     @Test func folderIsServed() async throws {
@@ -128,10 +136,8 @@ struct ServeTests {
                         [list.path, "--allow-host", "127.0.0.1", "--cache", cache]
                     ) { port, _ in
                         let photo = "http://localhost:\(port)/api/photos/0/original"
-                        let response = try await HTTPClient.shared.execute(
-                            HTTPClientRequest(url: photo), timeout: .seconds(30))
-                        let bytes = try await response.body.collect(upTo: 1 << 20)
-                        #expect(bytes.readableBytesView.starts(with: [0xFF, 0xD8]))
+                        let bytes = try await TestClient.send(photo).body
+                        #expect(bytes.starts(with: [0xFF, 0xD8]))
                     }
                     #expect(status == .exited(0))
                 }
@@ -149,10 +155,9 @@ struct ServeTests {
             try makePictures(2, in: source)
             let page = String(repeating: "cd", count: 16)
             let status = try await serving([source.path, "--timeline", file.path]) { port, _ in
-                let events = try await HTTPClient.shared.execute(
-                    HTTPClientRequest(url: "http://localhost:\(port)/api/events?page=\(page)"),
-                    timeout: .seconds(30))
-                withExtendedLifetime(events) {}
+                try await TestClient.withResponse(
+                    to: "http://localhost:\(port)/api/events?page=\(page)"
+                ) { _ in }
             }
             #expect(status == .exited(0))
             let trace = try String(contentsOf: file, encoding: .utf8)

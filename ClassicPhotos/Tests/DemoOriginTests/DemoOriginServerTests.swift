@@ -1,5 +1,5 @@
-import AsyncHTTPClient
 import Foundation
+import HTTPTestClient
 import Landscapes
 import NIOCore
 import NIOHTTP1
@@ -16,12 +16,12 @@ struct DemoOriginServerTests {
     }
 
     @Test func listsContainURLsOfServer() async throws {
-        try await withOrigin { server, client in
-            let list = try await client.get(server.propertyListURL)
+        try await withOrigin { server in
+            let list = try await TestClient.send(server.propertyListURL)
             #expect(list.status == 200)
             let lines = try PropertyListDecoder().decode([Line].self, from: Data(list.body))
             #expect(lines.map(\.url) == server.catalog.entries.map { server.url + $0.path })
-            let json = try await client.get(server.jsonURL)
+            let json = try await TestClient.send(server.jsonURL)
             #expect(json.headers.first(name: "content-type") == "application/json")
             let same = try JSONDecoder().decode([Line].self, from: Data(json.body))
             #expect(same.map(\.name) == lines.map(\.name))
@@ -29,24 +29,24 @@ struct DemoOriginServerTests {
     }
 
     @Test func everyEntryBehavesAsItsKind() async throws {
-        try await withOrigin { server, client in
+        try await withOrigin { server in
             var seen: Set<DemoCatalog.Kind> = []
             for entry in server.catalog.entries where seen.insert(entry.kind).inserted {
-                try await check(entry, server, client)
+                try await check(entry, server)
             }
             #expect(seen == Set(DemoCatalog.Kind.allCases))
         }
     }
 
     private func check(
-        _ entry: DemoCatalog.Entry, _ server: DemoOriginServer, _ client: HTTPClient
+        _ entry: DemoCatalog.Entry, _ server: DemoOriginServer
     ) async throws {
         let url = server.url + entry.path
         if entry.kind == .closedMidway {
-            await #expect(throws: (any Error).self) { try await client.get(url) }
+            await #expect(throws: (any Error).self) { try await TestClient.send(url) }
             return
         }
-        let reply = try await client.get(url)
+        let reply = try await TestClient.send(url)
         #expect(reply.status == (entry.kind == .missing ? 404 : 200))
         let whole = entry.picture.rgb()
         switch entry.kind {
@@ -61,21 +61,21 @@ struct DemoOriginServerTests {
     }
 
     @Test func cachedPictureIsNotSentAgain() async throws {
-        try await withOrigin { server, client in
+        try await withOrigin { server in
             let entry = try #require(server.catalog.entries.first)
-            let first = try await client.get(server.url + entry.path)
+            let first = try await TestClient.send(server.url + entry.path)
             let tag = try #require(first.headers.first(name: "etag"))
             let date = try #require(first.headers.first(name: "last-modified"))
             #expect(first.headers.first(name: "cache-control") == "public, max-age=3600")
-            let byTag = try await client.get(
+            let byTag = try await TestClient.send(
                 server.url + entry.path, headers: ["If-None-Match": "\"other\", W/\(tag)"])
             #expect(byTag.status == 304)
             #expect(byTag.body.isEmpty)
             #expect(byTag.headers.first(name: "etag") == tag)
-            let byDate = try await client.get(
+            let byDate = try await TestClient.send(
                 server.url + entry.path, headers: ["If-Modified-Since": date])
             #expect(byDate.status == 304)
-            let changed = try await client.get(
+            let changed = try await TestClient.send(
                 server.url + entry.path,
                 headers: ["If-None-Match": "\"other\"", "If-Modified-Since": date])
             #expect(changed.status == 200)
@@ -87,14 +87,15 @@ struct DemoOriginServerTests {
     }
 
     @Test func unknownPathsAndMethodsAreRejected() async throws {
-        try await withOrigin { server, client in
-            let unknown = try await client.get(server.url + "/photos/nothing.jpg")
+        try await withOrigin { server in
+            let unknown = try await TestClient.send(server.url + "/photos/nothing.jpg")
             #expect(unknown.status == 404)
-            let escape = try await client.get(server.url + "/photos/..%2f..%2fetc/passwd")
+            let escape = try await TestClient.send(server.url + "/photos/..%2f..%2fetc/passwd")
             #expect(escape.status == 404)
-            let post = try await client.get(server.url + "/photos.plist", method: .POST)
+            let post = try await TestClient.send(
+                server.url + "/photos.plist", method: .POST)
             #expect(post.status == 405)
-            let root = try await client.get(server.url + "/")
+            let root = try await TestClient.send(server.url + "/")
             #expect(root.status == 200)
         }
     }
@@ -108,7 +109,7 @@ struct DemoOriginServerTests {
     }
 
     @Test func errorNamesPortInUse() async throws {
-        try await withOrigin { server, _ in
+        try await withOrigin { server in
             var configuration = DemoOriginServer.Configuration.quick
             configuration.port = server.port
             let error = await #expect(throws: DemoOriginError.self) {
@@ -120,21 +121,19 @@ struct DemoOriginServerTests {
 
     @Test func stopAbortsRequestsAndReleasesPort() async throws {
         let server = try await DemoOriginServer.start(.quick, encoding: RawPhotos())
-        let client = HTTPClient(eventLoopGroupProvider: .singleton)
-        let slow = HTTPClientRequest(
-            url: server.url(for: .drip(chunk: 1, milliseconds: 3_600_000)))
-        // The head has arrived, so the server is in the middle of its response.
-        let response = try await client.execute(slow, timeout: .minutes(5))
-        await server.stop()
-        await server.stop()
-        try await server.waitUntilStopped()
-        await #expect(throws: (any Error).self) { try await response.body.collect(upTo: 1 << 20) }
+        let slow = server.url(for: .drip(chunk: 1, milliseconds: 3_600_000))
+        try await TestClient.withResponse(to: slow) { response in
+            // The head has arrived, so the server is in the middle of its response.
+            await server.stop()
+            await server.stop()
+            try await server.waitUntilStopped()
+            await #expect(throws: (any Error).self) { for try await _ in response.body {} }
+        }
         var again = DemoOriginServer.Configuration.quick
         again.port = server.port
         let second = try await DemoOriginServer.start(again, encoding: RawPhotos())
         #expect(second.port == server.port)
         await second.stop()
-        try await client.shutdown()
     }
 
     @Test func stopDropsRenderingsThatHaveNotBegun() async throws {
@@ -142,10 +141,9 @@ struct DemoOriginServerTests {
         configuration.threads = 1
         let photos = HeldPhotos()
         let server = try await DemoOriginServer.start(configuration, encoding: photos)
-        let client = HTTPClient(eventLoopGroupProvider: .singleton)
         let paths = server.catalog.entries.filter { $0.kind == .good }.prefix(4).map(\.path)
         let requests = paths.map { path in
-            Task { try await client.get(server.url + path).status }
+            Task { try await TestClient.send(server.url + path).status }
         }
         #expect(await photos.begun.arrives())
         while paths.contains(where: { server.requestCount(for: $0) == 0 }) { await Task.yield() }
@@ -158,17 +156,16 @@ struct DemoOriginServerTests {
         }
         await stopping.value
         #expect(photos.count.value == 1)
-        try await client.shutdown()
     }
 
     @Test func disconnectedClientsLeaveNoRenderings() async throws {
         var configuration = DemoOriginServer.Configuration.quick
         configuration.threads = 1
         let photos = HeldPhotos()
-        try await withOrigin(configuration, encoding: photos) { server, client in
+        try await withOrigin(configuration, encoding: photos) { server in
             let paths = server.catalog.entries.filter { $0.kind == .good }.prefix(6).map(\.path)
             func request(_ path: String) -> Task<Int, any Error> {
-                Task { try await client.get(server.url + path).status }
+                Task { try await TestClient.send(server.url + path).status }
             }
             let first = request(paths[0])
             #expect(await photos.begun.arrives())

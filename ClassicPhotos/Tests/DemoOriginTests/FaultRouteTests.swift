@@ -1,4 +1,4 @@
-import AsyncHTTPClient
+import HTTPTestClient
 import NIOCore
 import NIOHTTP1
 import OperationsTestSupport
@@ -9,11 +9,11 @@ import Testing
 @Suite(.ownThreads)
 struct FaultRouteTests {
     @Test func redirectChainEndsAtPicture() async throws {
-        try await withOrigin { server, client in
+        try await withOrigin { server in
             var path = DemoFault.redirects(3).path
             var hops = 0
             while true {
-                let reply = try await client.get(server.url + path)
+                let reply = try await TestClient.send(server.url + path)
                 guard let next = reply.headers.first(name: "location") else {
                     #expect(reply.status == 200)
                     #expect(!reply.body.isEmpty)
@@ -29,19 +29,19 @@ struct FaultRouteTests {
     }
 
     @Test func redirectLoopPointsToItself() async throws {
-        try await withOrigin { server, client in
-            let reply = try await client.get(server.url(for: .redirectLoop))
+        try await withOrigin { server in
+            let reply = try await TestClient.send(server.url(for: .redirectLoop))
             #expect(reply.headers.first(name: "location") == DemoFault.redirectLoop.path)
         }
     }
 
     @Test func onlyHugeDeclaresItsLength() async throws {
-        try await withOrigin { server, client in
+        try await withOrigin { server in
             let size = 300_000
-            let huge = try await client.get(server.url(for: .huge(bytes: size)))
+            let huge = try await TestClient.send(server.url(for: .huge(bytes: size)))
             #expect(huge.headers.first(name: "content-length") == "\(size)")
             #expect(huge.body.count == size)
-            let endless = try await client.get(server.url(for: .endless(bytes: size)))
+            let endless = try await TestClient.send(server.url(for: .endless(bytes: size)))
             #expect(endless.headers.first(name: "content-length") == nil)
             #expect(endless.headers.first(name: "transfer-encoding") == "chunked")
             #expect(endless.body.count == size)
@@ -49,82 +49,79 @@ struct FaultRouteTests {
     }
 
     @Test func clientMayAbandonHugeBody() async throws {
-        try await withOrigin { server, client in
-            let request = HTTPClientRequest(url: server.url(for: .huge(bytes: 1 << 40)))
-            let response = try await client.execute(request, timeout: .minutes(2))
-            var count = 0
-            for try await part in response.body {
-                count += part.readableBytes
-                if count > 1 << 20 { break }
+        try await withOrigin { server in
+            try await TestClient.withResponse(to: server.url(for: .huge(bytes: 1 << 40))) { huge in
+                var count = 0
+                for try await part in huge.body {
+                    count += part.count
+                    if count > 1 << 20 { break }
+                }
+                #expect(count > 1 << 20)
             }
-            #expect(count > 1 << 20)
         }
     }
 
     @Test func dripDeliversWholePicture() async throws {
-        try await withOrigin { server, client in
-            let good = try await client.get(server.url(for: .none))
-            let slow = try await client.get(server.url(for: .drip(chunk: 512, milliseconds: 1)))
+        try await withOrigin { server in
+            let good = try await TestClient.send(server.url(for: .none))
+            let slow = try await TestClient.send(
+                server.url(for: .drip(chunk: 512, milliseconds: 1)))
             #expect(slow.body == good.body)
         }
     }
 
     @Test func closeEarlySendsOnlyRequestedBytes() async throws {
-        try await withOrigin { server, client in
-            let request = HTTPClientRequest(url: server.url(for: .closeEarly(after: 1000)))
-            let response = try await client.execute(request, timeout: .minutes(2))
-            #expect(response.status == .ok)
-            var count = 0
-            await #expect(throws: (any Error).self) {
-                for try await part in response.body { count += part.readableBytes }
+        try await withOrigin { server in
+            let url = server.url(for: .closeEarly(after: 1000))
+            try await TestClient.withResponse(to: url) { response in
+                #expect(response.status == 200)
+                var count = 0
+                await #expect(throws: (any Error).self) {
+                    for try await part in response.body { count += part.count }
+                }
+                #expect(count <= 1000)
             }
-            #expect(count <= 1000)
         }
     }
 
     @Test(arguments: [429, 503])
     func flakyFailsThenSucceeds(status: Int) async throws {
-        try await withOrigin { server, client in
+        try await withOrigin { server in
             let fault = DemoFault.flaky(status: status, failures: 2, retryAfter: 7, key: "one")
             for _ in 0..<2 {
-                let refused = try await client.get(server.url(for: fault))
+                let refused = try await TestClient.send(server.url(for: fault))
                 #expect(refused.status == status)
                 #expect(refused.headers.first(name: "retry-after") == "7")
             }
-            #expect(try await client.get(server.url(for: fault)).status == 200)
+            #expect(try await TestClient.send(server.url(for: fault)).status == 200)
             #expect(server.requestCount(for: fault.path) == 3)
             let other = DemoFault.flaky(status: status, failures: 2, retryAfter: 7, key: "two")
-            #expect(try await client.get(server.url(for: other)).status == status)
+            #expect(try await TestClient.send(server.url(for: other)).status == status)
         }
     }
 
     @Test func neverAnswersUntilClientGivesUp() async throws {
-        try await withOrigin { server, client in
-            let request = Task { try await client.get(server.url(for: .neverAnswers)) }
+        try await withOrigin { server in
+            let request = Task { try await TestClient.send(server.url(for: .neverAnswers)) }
             #expect(
                 await comesTrue { server.requestCount(for: DemoFault.neverAnswers.path) == 1 })
             request.cancel()
             await #expect(throws: (any Error).self) { try await request.value }
-            let silent = HTTPClientRequest(url: server.url(for: .neverAnswers))
-            let error = await #expect(throws: HTTPClientError.self) {
-                try await client.execute(silent, timeout: .milliseconds(300))
-            }
-            #expect(error == .deadlineExceeded)
         }
     }
 
     @Test func brokenPicturesHaveTheirDeclaredFaults() async throws {
-        try await withOrigin { server, client in
-            let page = try await client.get(server.url(for: .htmlPage))
+        try await withOrigin { server in
+            let page = try await TestClient.send(server.url(for: .htmlPage))
             #expect(String(decoding: page.body, as: UTF8.self).hasPrefix("<!doctype html>"))
-            #expect(try await client.get(server.url(for: .empty)).body.isEmpty)
-            let good = try await client.get(server.url(for: .none)).body
-            let cut = try await client.get(server.url(for: .truncated)).body
+            #expect(try await TestClient.send(server.url(for: .empty)).body.isEmpty)
+            let good = try await TestClient.send(server.url(for: .none)).body
+            let cut = try await TestClient.send(server.url(for: .truncated)).body
             #expect(cut == Array(good.prefix(good.count * 2 / 5)))
-            #expect(try await client.get(server.url(for: .randomBytes)).body.first == 0)
-            #expect(
-                try await client.get(server.url(for: .hugeHeader)).body == BrokenFiles.hugeHeader)
-            #expect(try await client.get(server.url(for: .status(418))).status == 418)
+            #expect(try await TestClient.send(server.url(for: .randomBytes)).body.first == 0)
+            let header = try await TestClient.send(server.url(for: .hugeHeader)).body
+            #expect(header == BrokenFiles.hugeHeader)
+            #expect(try await TestClient.send(server.url(for: .status(418))).status == 418)
         }
     }
 }

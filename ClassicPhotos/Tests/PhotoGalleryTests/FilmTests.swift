@@ -1,6 +1,6 @@
-import AsyncHTTPClient
 import DemoOrigin
 import Foundation
+import HTTPTestClient
 import NIOCore
 import OperationsTestSupport
 import Testing
@@ -88,9 +88,7 @@ extension Screenshots {
         try await withThrowingTaskGroup { group in
             for entry in gallery.origin.catalog.entries where entry.kind == .good {
                 group.addTask {
-                    let request = HTTPClientRequest(url: gallery.origin.url + entry.path)
-                    let response = try await gallery.client.execute(request, timeout: .minutes(5))
-                    _ = try await response.body.collect(upTo: 4 << 20)
+                    _ = try await TestClient.send(gallery.origin.url + entry.path)
                 }
             }
             try await group.waitForAll()

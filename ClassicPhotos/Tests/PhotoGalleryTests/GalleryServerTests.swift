@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import DemoOrigin
 import Foundation
 import NIOCore

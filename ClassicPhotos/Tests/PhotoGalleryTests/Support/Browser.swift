@@ -1,6 +1,5 @@
-import AsyncHTTPClient
 import Foundation
-import NIOCore
+import HTTPTestClient
 import NIOHTTP1
 
 /// A real browser without a window, controlled through the WebDriver protocol.
@@ -8,7 +7,6 @@ import NIOHTTP1
 /// Chromium and its driver come from the packages that `make test` installs.
 struct Browser {
     private let session: String
-    private let client = HTTPClient.shared
 
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -48,7 +46,7 @@ struct Browser {
             ]
         ]
         let answer = try await Self.call(
-            client, "POST", "\(driver)/session", ["capabilities": capabilities])
+            "POST", "\(driver)/session", ["capabilities": capabilities])
         guard let value = answer as? [String: Any], let id = value["sessionId"] as? String else {
             throw Failure(
                 description: "The driver started no session: \(String(describing: answer))")
@@ -57,25 +55,25 @@ struct Browser {
     }
 
     private func quit() async throws {
-        _ = try await Self.call(client, "DELETE", session, nil)
+        _ = try await Self.call("DELETE", session, nil)
     }
 
     /// Opens a URL.
     func open(_ url: String) async throws {
-        _ = try await Self.call(client, "POST", "\(session)/url", ["url": url])
+        _ = try await Self.call("POST", "\(session)/url", ["url": url])
     }
 
     /// Runs a script in the page and returns its value as text.
     func evaluate(_ script: String) async throws -> String {
         let value = try await Self.call(
-            client, "POST", "\(session)/execute/sync", ["script": script, "args": []])
+            "POST", "\(session)/execute/sync", ["script": script, "args": []])
         return value.map { "\($0)" } ?? ""
     }
 
     /// Runs a script in the page that calls `done` with its value as text.
     func evaluateAsync(_ script: String) async throws -> String {
         let value = try await Self.call(
-            client, "POST", "\(session)/execute/async",
+            "POST", "\(session)/execute/async",
             ["script": "const done = arguments[0]; \(script)", "args": []])
         return value.map { "\($0)" } ?? ""
     }
@@ -94,7 +92,7 @@ struct Browser {
             check();
             """
         let value = try await Self.call(
-            client, "POST", "\(session)/execute/async", ["script": script, "args": []])
+            "POST", "\(session)/execute/async", ["script": script, "args": []])
         guard value as? String == "yes" else {
             throw Failure(description: "The page did not reach this state: \(description)")
         }
@@ -102,7 +100,7 @@ struct Browser {
 
     /// A screenshot of the page, as PNG.
     func screenshot() async throws -> Data {
-        let value = try await Self.call(client, "GET", "\(session)/screenshot", nil)
+        let value = try await Self.call("GET", "\(session)/screenshot", nil)
         guard let text = value as? String, let data = Data(base64Encoded: text) else {
             throw Failure(description: "The driver returned no screenshot.")
         }
@@ -112,28 +110,23 @@ struct Browser {
     /// Sends a command of the browser's own protocol, for example to emulate a device.
     func command(_ name: String, _ parameters: [String: Any]) async throws {
         _ = try await Self.call(
-            client, "POST", "\(session)/goog/cdp/execute", ["cmd": name, "params": parameters])
+            "POST", "\(session)/goog/cdp/execute", ["cmd": name, "params": parameters])
     }
 
     /// The messages in the page's console: errors, blocked scripts and pictures.
     func consoleMessages() async throws -> [String] {
-        let value = try await Self.call(client, "POST", "\(session)/se/log", ["type": "browser"])
+        let value = try await Self.call("POST", "\(session)/se/log", ["type": "browser"])
         let entries = value as? [[String: Any]] ?? []
         return entries.compactMap { $0["message"] as? String }
     }
 
     private static func call(
-        _ client: HTTPClient, _ method: String, _ url: String, _ body: [String: Any]?
+        _ method: String, _ url: String, _ body: [String: Any]?
     ) async throws -> Any? {
-        var request = HTTPClientRequest(url: url)
-        request.method = .init(rawValue: method)
-        if let body {
-            let data = try JSONSerialization.data(withJSONObject: body)
-            request.body = .bytes(ByteBuffer(bytes: data))
-        }
-        let response = try await client.execute(request, timeout: .seconds(90))
-        let bytes = try await response.body.collect(upTo: 32 << 20)
-        let answer = try JSONSerialization.jsonObject(with: Data(bytes.readableBytesView))
+        let data = try body.map { Array(try JSONSerialization.data(withJSONObject: $0)) }
+        let reply = try await TestClient.send(
+            url, method: HTTPMethod(rawValue: method), body: data)
+        let answer = try JSONSerialization.jsonObject(with: Data(reply.body))
         let value = (answer as? [String: Any])?["value"]
         if let problem = value as? [String: Any], let message = problem["message"] as? String,
             problem["error"] != nil

@@ -1,24 +1,19 @@
-import AsyncHTTPClient
 import DemoOrigin
 import Foundation
+import HTTPTestClient
 import Imaging
 import Logging
-import NIOCore
 import NIOHTTP1
 import PhotoPipeline
 import Testing
 
 @testable import PhotoGallery
 
-/// A running gallery, and a client for it.
+/// A running gallery, and requests to it.
 struct Gallery: Sendable {
     let port: Int
     let origin: DemoOriginServer
     let server: GalleryServer
-    let client = HTTPClient.shared
-
-    /// A client that leaves compressed responses as they are.
-    private static let verbatim = HTTPClient(configuration: .init(decompression: .disabled))
 
     var url: String { "http://localhost:\(port)" }
 
@@ -41,23 +36,25 @@ struct Gallery: Sendable {
     func events(
         page: String, after id: String? = nil, until condition: (String) async throws -> Bool
     ) async throws -> [String] {
-        var request = HTTPClientRequest(url: "\(url)/api/events?page=\(page)")
-        if let id { request.headers.add(name: "Last-Event-ID", value: id) }
-        let response = try await client.execute(request, timeout: .seconds(60))
-        #expect(response.headers.first(name: "content-type") == "text/event-stream")
-        var rest = ""
-        var events: [String] = []
-        for try await chunk in response.body {
-            rest += String(buffer: chunk)
-            while let end = rest.range(of: "\n\n") {
-                let event = String(rest[..<end.lowerBound])
-                rest.removeSubrange(..<end.upperBound)
-                events.append(event)
-                if try await condition(event) { return events }
+        let headers: HTTPHeaders = id.map { ["Last-Event-ID": $0] } ?? [:]
+        return try await TestClient.withResponse(
+            to: "\(url)/api/events?page=\(page)", headers: headers
+        ) { response in
+            #expect(response.headers.first(name: "content-type") == "text/event-stream")
+            var rest = ""
+            var events: [String] = []
+            for try await chunk in response.body {
+                rest += String(decoding: chunk, as: UTF8.self)
+                while let end = rest.range(of: "\n\n") {
+                    let event = String(rest[..<end.lowerBound])
+                    rest.removeSubrange(..<end.upperBound)
+                    events.append(event)
+                    if try await condition(event) { return events }
+                }
             }
+            Issue.record("the stream ended after \(events.suffix(5))")
+            return events
         }
-        Issue.record("the stream ended after \(events.suffix(5))")
-        return events
     }
 
     /// The number of photos whose download has begun.
@@ -78,13 +75,10 @@ struct Gallery: Sendable {
     private func send(
         _ method: String, _ path: String, headers: [(String, String)], body: String?
     ) async throws -> (status: Int, headers: HTTPHeaders, text: String) {
-        var request = HTTPClientRequest(url: url + path)
-        request.method = HTTPMethod(rawValue: method)
-        for (name, value) in headers { request.headers.replaceOrAdd(name: name, value: value) }
-        if let body { request.body = .bytes(ByteBuffer(string: body)) }
-        let response = try await client.execute(request, timeout: .seconds(30))
-        let bytes = try await response.body.collect(upTo: 1 << 20)
-        return (Int(response.status.code), response.headers, String(buffer: bytes))
+        let reply = try await TestClient.send(
+            url + path, method: HTTPMethod(rawValue: method), headers: HTTPHeaders(headers),
+            body: body.map { Array($0.utf8) })
+        return (reply.status, reply.headers, reply.text)
     }
 
     func head(
@@ -93,15 +87,11 @@ struct Gallery: Sendable {
         try await send("HEAD", path, headers: headers, body: nil)
     }
 
-    /// The response with the bytes as they were sent.
     func getBytes(
         _ path: String, headers: [(String, String)] = []
     ) async throws -> (status: Int, headers: HTTPHeaders, bytes: [UInt8]) {
-        var request = HTTPClientRequest(url: url + path)
-        for (name, value) in headers { request.headers.replaceOrAdd(name: name, value: value) }
-        let response = try await Self.verbatim.execute(request, timeout: .seconds(30))
-        let bytes = try await response.body.collect(upTo: 4 << 20)
-        return (Int(response.status.code), response.headers, Array(buffer: bytes))
+        let reply = try await TestClient.send(url + path, headers: HTTPHeaders(headers))
+        return (reply.status, reply.headers, reply.body)
     }
 }
 
