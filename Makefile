@@ -15,8 +15,10 @@ ARGS ?=
 # The photo app is a package of its own. It builds in ClassicPhotos/.build.
 APP = --package-path ClassicPhotos
 
-# The program for people.
-PROGRAM = -c release $(APP) --product classicphotos
+# The program for people. It contains Swift's libraries, so it runs without a toolchain, and does not
+# change with one.
+RELEASE = -c release $(APP) --static-swift-stdlib
+PROGRAM = $(RELEASE) --product classicphotos
 
 # The libraries' builds. A plain `swift build` or `swift test` leaves out telemetry and durable jobs,
 # which need other packages. Each set of options has a folder of its own, so that no build replaces
@@ -45,7 +47,7 @@ BUILD = $(SWIFT) build
 man: install-run
 	$(SWIFT) package $(APP) $(FAULTS) --disable-sandbox plugin generate-manual --multi-page
 
-.PHONY: run test check build install uninstall man install-run install-test lint style layers \
+.PHONY: run test check build install uninstall deb man install-run install-test lint style layers \
 	sanitized model-check unit-tests app-tests site consumer platforms examples release-tests api \
 	api-record release-check snippets thread-sanitizer address-sanitizer stress fuzz jobs-nemesis \
 	jobs-pictures instructions screenshots clean
@@ -64,15 +66,14 @@ build: install-run
 	$(BUILD) $(PROGRAM)
 
 # Installs the program, with its manual pages and the completions of three shells, for everybody:
-# `sudo make install`; or for one person: `make install PREFIX=~/.local`. The program needs the
-# libraries of the Swift toolchain that built it.
+# `sudo make install`; or for one person: `make install PREFIX=~/.local`.
 PREFIX ?= /usr/local
 DESTDIR ?=
 TO = $(DESTDIR)$(PREFIX)
 MANUAL = ClassicPhotos/.build/plugins/GenerateManual/outputs/classicphotos
 
 install: build
-	$(SWIFT) package -c release $(APP) --disable-sandbox plugin generate-manual --multi-page
+	$(SWIFT) package $(RELEASE) --disable-sandbox plugin generate-manual --multi-page
 	install -d "$(TO)/bin" "$(TO)/share/man/man1" "$(TO)/share/bash-completion/completions" \
 		"$(TO)/share/zsh/site-functions" "$(TO)/share/fish/vendor_completions.d"
 	install -s -m 755 ClassicPhotos/.build/release/classicphotos "$(TO)/bin/classicphotos"
@@ -90,6 +91,13 @@ uninstall:
 		"$(TO)/share/bash-completion/completions/classicphotos" \
 		"$(TO)/share/zsh/site-functions/_classicphotos" \
 		"$(TO)/share/fish/vendor_completions.d/classicphotos.fish"
+
+# Makes a package for Debian and Ubuntu in .build-deb: `sudo apt install ./.build-deb/*.deb`.
+deb: install-run
+	@Scripts/install-packages dpkg-dev
+	rm -rf .build-deb
+	$(MAKE) install DESTDIR="$(CURDIR)/.build-deb/root" PREFIX=/usr
+	Scripts/make-deb .build-deb/root .build-deb
 
 # The tests of the libraries run twice: optimized, and not optimized with thread sanitizer. Durable
 # jobs are left out of the second run: their tests have leases of a second, and check processes.
@@ -112,8 +120,9 @@ check: style
 # Single checks, for work on one part.
 
 # A test's time limit counts from its start, and without this limit all tests would start at once.
+# The trait `ownThreads` lets as many run, so none waits for its threads after its start.
 check unit-tests app-tests release-tests thread-sanitizer address-sanitizer: \
-	export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 8
+	export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
 
 # The layers are proved by the index of the latest debug build. There has to be one.
 lint: style
@@ -257,9 +266,9 @@ screenshots: install-test
 	@Scripts/install-packages webp
 	SCREENSHOTS="$(CURDIR)/docs/images" swift test $(APP) $(FAULTS) --disable-xctest \
 		--filter 'PageTests|FilmTests'
-	img2webp -loop 0 -min_size -d 90 -lossy -q 60 -m 6 docs/images/fling/*.png \
-		-o docs/images/fling.webp
-	rm -r docs/images/fling
+	img2webp -loop 0 -min_size -d 100 -lossy -q 60 -m 6 docs/images/race/*.png \
+		-o docs/images/race.webp
+	rm -r docs/images/race
 
 install-run:
 	@Scripts/install-packages libvips-dev libcurl4-openssl-dev zlib1g-dev pkg-config libpq-dev \
