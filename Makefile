@@ -43,10 +43,6 @@ TESTS = --product swift-operationsPackageTests
 SWIFT = SWIFT_DETERMINISTIC_HASHING=1 swift
 BUILD = $(SWIFT) build
 
-# Writes the manual pages of the program into ClassicPhotos/.build/plugins.
-man: install-run
-	$(SWIFT) package $(APP) $(FAULTS) --disable-sandbox plugin generate-manual --multi-page
-
 .PHONY: run test check build install uninstall deb man install-run install-test lint style layers \
 	sanitized model-check unit-tests app-tests site consumer platforms examples release-tests api \
 	api-record release-check snippets thread-sanitizer address-sanitizer stress fuzz jobs-nemesis \
@@ -65,15 +61,23 @@ run: install-run
 build: install-run
 	$(BUILD) $(PROGRAM)
 
+# Writes the manual pages of the program into ClassicPhotos/.build/manual. The package manager's
+# plugin for it would build the program without Swift's libraries, and thus everything anew.
+MANUAL = ClassicPhotos/.build/manual
+
+man: build
+	$(BUILD) $(RELEASE) --product generate-manual
+	rm -rf $(MANUAL) && mkdir $(MANUAL)
+	ClassicPhotos/.build/release/generate-manual --multi-page -o $(MANUAL) \
+		ClassicPhotos/.build/release/classicphotos
+
 # Installs the program, with its manual pages and the completions of three shells, for everybody:
 # `sudo make install`; or for one person: `make install PREFIX=~/.local`.
 PREFIX ?= /usr/local
 DESTDIR ?=
 TO = $(DESTDIR)$(PREFIX)
-MANUAL = ClassicPhotos/.build/plugins/GenerateManual/outputs/classicphotos
 
-install: build
-	$(SWIFT) package $(RELEASE) --disable-sandbox plugin generate-manual --multi-page
+install: man
 	install -d "$(TO)/bin" "$(TO)/share/man/man1" "$(TO)/share/bash-completion/completions" \
 		"$(TO)/share/zsh/site-functions" "$(TO)/share/fish/vendor_completions.d"
 	install -s -m 755 ClassicPhotos/.build/release/classicphotos "$(TO)/bin/classicphotos"
