@@ -127,7 +127,6 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Operations", package: "swift-operations"),
                 .product(name: "OperationsInsight", package: "swift-operations"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
                 "Yams",
             ],
             swiftSettings: settings

@@ -1,6 +1,7 @@
+import Foundation
 import NIOCore
+import Operations
 import PhotoGallery
-import Subprocess
 
 /// The address at which a person opens the gallery.
 struct PageAddress: CustomStringConvertible {
@@ -31,11 +32,28 @@ struct PageAddress: CustomStringConvertible {
     /// `qrencode` is not installed.
     func code() async -> String? {
         guard Terminal.isOutputTerminal else { return nil }
-        // The address goes through standard input: other users can see the arguments of a program.
-        let result = try? await run(
-            .name("qrencode"), arguments: ["-t", "ANSIUTF8", "-m", "2"],
-            input: .string(description), output: .string(limit: 1 << 16), error: .discarded)
-        guard let result, result.terminationStatus.isSuccess else { return nil }
-        return result.standardOutput
+        return await blocking { [description] in
+            // The address goes through standard input: other users can see the arguments of a
+            // program. It fits into the pipe, so it is written before there is a reader, which may
+            // end without reading.
+            let (input, output) = (Pipe(), Pipe())
+            let program = Foundation.Process()
+            program.executableURL = URL(filePath: "/usr/bin/env")
+            program.arguments = ["qrencode", "-t", "ANSIUTF8", "-m", "2"]
+            program.standardInput = input
+            program.standardOutput = output
+            program.standardError = FileHandle.nullDevice
+            do {
+                try input.fileHandleForWriting.write(contentsOf: Data(description.utf8))
+                try input.fileHandleForWriting.close()
+                try program.run()
+                let code = try output.fileHandleForReading.readToEnd()
+                program.waitUntilExit()
+                guard program.terminationStatus == 0, let code else { return nil }
+                return String(decoding: code, as: UTF8.self)
+            } catch {
+                return nil
+            }
+        }
     }
 }
