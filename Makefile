@@ -52,8 +52,8 @@ BUILD = $(SWIFT) build
 # escaping. dash and zsh pass `SOURCE=~/Pictures` on unexpanded; the recipe then inserts the home
 # folder.
 run: install-run
-	@[ -e ClassicPhotos/.build/release/classicphotos ] || echo "The first build takes some minutes: \
-	it also compiles a web server and a database library. Later builds take seconds."
+	@[ -e ClassicPhotos/.build/release/classicphotos ] || echo "The first build takes 5 to 15 \
+	minutes: it also compiles a web server and a database library. Later builds take seconds."
 	$(BUILD) $(PROGRAM)
 	@case "$$SOURCE" in "~"|"~/"*) SOURCE="$$HOME$${SOURCE#?}" ;; esac; \
 	set -x; exec ClassicPhotos/.build/release/classicphotos serve $${SOURCE:+"$$SOURCE"} $${PORT:+--port "$$PORT"} $(ARGS)
