@@ -87,6 +87,38 @@ struct ServeTests {
         #expect(result.terminationStatus == .exited(0))
     }
 
+    /// The program may be missing a reader for the address, if `qrencode` ends at once.
+    @Test(arguments: [("sed 's/^/CODE /'", true), ("exit 1", false)])
+    func terminalShowsCodeOfAddress(script: String, isShown: Bool) async throws {
+        try await withTemporaryFolder { folder in
+            let qrencode = folder.appending(path: "qrencode")
+            try Data("#!/bin/sh\n: > \"$0.ran\"\n\(script)\n".utf8).write(to: qrencode)
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o755], ofItemAtPath: qrencode.path)
+            let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+            // The program `script` gives another one a terminal.
+            let command = "'\(programPath)' serve --host 0.0.0.0 --port 0 --count 3"
+            _ = try await run(
+                .name("script"), arguments: ["-qec", command, "/dev/null"],
+                environment: .inherit.updating(["PATH": "\(folder.path):\(path)"]),
+                input: .none, output: .sequence, error: .discarded
+            ) { execution in
+                var port: Substring?
+                for try await line in execution.standardOutput.strings() {
+                    if let match = line.firstMatch(of: /^\d+ photos are at http.*:(\d+)\//) {
+                        port = match.1
+                    }
+                    let isLast = line.contains(isShown ? "CODE http" : "Everybody who knows")
+                    guard isLast, let port else { continue }
+                    let mark = qrencode.path + ".ran"
+                    #expect(await comesTrue { FileManager.default.fileExists(atPath: mark) })
+                    #expect(try await get("http://localhost:\(port)/health") == "ok\n")
+                    try execution.send(signal: .kill)
+                }
+            }
+        }
+    }
+
     /// An open page keeps a connection open; the program must still end.
     @Test func ctrlCStopsServerWhilePageIsOpen() async throws {
         let page = String(repeating: "ab", count: 16)
