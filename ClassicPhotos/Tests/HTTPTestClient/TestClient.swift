@@ -5,8 +5,10 @@ import NIOPosix
 /// A small HTTP client for tests of servers on this machine.
 ///
 /// Each request has a connection of its own. The client follows no redirects, adds only the fields
-/// that HTTP demands, and leaves a compressed body as it is, so a test sees what was sent. There are
-/// no timeouts: the suites have time limits, and a request ends when its task is cancelled.
+/// that HTTP demands, and leaves a compressed body as it is, so a test sees what was sent.
+///
+/// There are no timeouts: the suites have time limits, and a request ends when its task is
+/// cancelled.
 package enum TestClient {
     /// A response whose body arrives as it is read.
     package struct Response {
