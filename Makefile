@@ -97,7 +97,7 @@ uninstall:
 		"$(TO)/share/fish/vendor_completions.d/classicphotos.fish"
 
 # Makes a package for Debian and Ubuntu in .build-deb: `sudo apt install ./.build-deb/*.deb`.
-deb: install-run
+deb:
 	@Scripts/install-packages dpkg-dev
 	rm -rf .build-deb
 	$(MAKE) install DESTDIR="$(CURDIR)/.build-deb/root" PREFIX=/usr

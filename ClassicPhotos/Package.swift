@@ -195,7 +195,6 @@ let package = Package(
                 "classicphotos",
                 .product(name: "DurableJobs", package: "swift-operations"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Operations", package: "swift-operations"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Subprocess", package: "swift-subprocess"),

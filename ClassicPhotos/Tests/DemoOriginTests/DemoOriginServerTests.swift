@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTestClient
 import Landscapes
-import NIOCore
 import NIOHTTP1
 import OperationsTestSupport
 import Testing

@@ -1,5 +1,4 @@
 import HTTPTestClient
-import NIOCore
 import NIOHTTP1
 import OperationsTestSupport
 import Testing

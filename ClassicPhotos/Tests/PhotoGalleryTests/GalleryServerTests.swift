@@ -1,6 +1,5 @@
 import DemoOrigin
 import Foundation
-import NIOCore
 import NIOHTTP1
 import OperationsTestSupport
 import PhotoPipeline
