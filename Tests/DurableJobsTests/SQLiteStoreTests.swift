@@ -74,6 +74,15 @@ struct SQLiteStoreTests {
         #expect(refusal("/mnt/my photos/local/jobs.sqlite") == nil)
         #expect(refusal("/mnt/my photos 2/jobs.sqlite") == nil)
         #expect(refusal("/home/jobs.sqlite") == nil)
+        #expect(refusal("/mnt/my photos/\u{301}/jobs.sqlite") != nil)
+    }
+
+    /// Swift takes a slash and the mark after it as one character.
+    @Test func folderOfFileIsBeforeItsLastSlash() {
+        #expect(StagePath.folder(of: "a/b/c") == "a/b")
+        #expect(StagePath.folder(of: "a/b/\u{301}c") == "a/b")
+        #expect(StagePath.folder(of: "/c") == "/")
+        #expect(StagePath.folder(of: "c") == ".")
     }
 
     /// The mode that GRDB sets when it opens a file is NORMAL.

@@ -222,7 +222,8 @@ public struct PhotoQueue: Sendable {
     private func removeStagedFiles(beside paths: [OutputPath]) async {
         let folders = Set(
             paths.compactMap { path in
-                path.description.lastIndex(of: "/").map { String(path.description[..<$0]) }
+                let text = path.description
+                return text.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(text[..<$0]) }
             })
         // What cannot be removed now may be removed by a later run.
         for folder in folders {

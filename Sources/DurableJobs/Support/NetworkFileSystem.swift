@@ -27,9 +27,9 @@ enum NetworkFileSystem {
     /// - Throws: ``JobError/unusableStore(store:reason:)`` if the file is, or would be, on one.
     static func refuse(_ path: String) throws {
         #if canImport(Darwin)
-        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        let folder = StagePath.folder(of: path)
         var system = statfs()
-        guard statfs(path, &system) == 0 || statfs(folder.isEmpty ? "/" : folder, &system) == 0,
+        guard statfs(path, &system) == 0 || statfs(folder, &system) == 0,
             system.f_flags & UInt32(MNT_LOCAL) == 0
         else { return }
         let type = withUnsafeBytes(of: system.f_fstypename) { bytes in
@@ -39,8 +39,8 @@ enum NetworkFileSystem {
         #else
         guard let mounts = try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)
         else { return }
-        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        let found = resolved(path) ?? resolved(folder.isEmpty ? "/" : folder)
+        let folder = StagePath.folder(of: path)
+        let found = resolved(path) ?? resolved(folder)
         if let found { try refuse(path, resolved: found, mounts: mounts) }
         #endif
     }
@@ -55,7 +55,8 @@ enum NetworkFileSystem {
             guard fields.count >= 3 else { continue }
             // The kernel writes a space in a path as an octal number.
             let point = String(fields[1]).replacing("\\040", with: " ")
-            let isAbove = point == "/" || resolved == point || resolved.hasPrefix(point + "/")
+            let isAbove =
+                point == "/" || resolved == point || resolved.utf8.starts(with: "\(point)/".utf8)
             // A later line hides an earlier one.
             if isAbove, point.utf8.count >= longest.utf8.count {
                 (longest, type) = (point, String(fields[2]))

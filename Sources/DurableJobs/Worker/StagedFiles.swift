@@ -64,7 +64,7 @@ final class StagedFiles: Sendable {
 /// The names of staged files.
 enum StagePath {
     static func folder(of file: String) -> String {
-        guard let slash = file.lastIndex(of: "/") else { return "." }
+        guard let slash = file.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == file.startIndex ? "/" : String(file[..<slash])
     }
 
@@ -87,7 +87,8 @@ extension StagedOutput {
     /// anything, and no other file is renamed.
     fileprivate func isStaged(by job: JobID) -> Bool {
         if Faults.direct { return true }
-        let name = staged.split(separator: "/").last.map { String($0) } ?? ""
+        let parts = staged.utf8.split(separator: UInt8(ascii: "/"))
+        let name = parts.last.map { String(Substring($0)) } ?? ""
         return StagePath.attempt(of: name)?.job == job
             && staged == "\(StagePath.staging(in: StagePath.folder(of: final)))/\(name)"
     }

@@ -42,9 +42,8 @@ final class DownloadTransfer: Sendable {
 
     /// Keeps the bytes of an interrupted response, if a later request can continue it.
     func keep(_ bytes: [UInt8], of url: URL, _ fields: HTTPFields) {
-        guard !bytes.isEmpty, let tag = fields.first(.eTag), tag.hasPrefix("\"") else {
-            return
-        }
+        guard !bytes.isEmpty, let tag = fields.first(.eTag), tag.utf8.first == UInt8(ascii: "\"")
+        else { return }
         kept.withLock { $0 = Part(url: url, entityTag: tag, bytes: bytes) }
     }
 }
@@ -54,6 +53,8 @@ extension DownloadTransfer.Part {
     func isContinued(by fields: HTTPFields) -> Bool {
         guard let range = fields.first(.contentRange) else { return false }
         let tag = fields.first(.eTag) ?? entityTag
-        return tag == entityTag && range.lowercased().hasPrefix("bytes \(bytes.count)-")
+        // Swift takes two texts as equal that a server may tell apart.
+        return tag.utf8.elementsEqual(entityTag.utf8)
+            && range.lowercased().hasPrefix("bytes \(bytes.count)-")
     }
 }

@@ -47,11 +47,16 @@ public struct PhotoVersion: Sendable, Hashable {
     /// The header that asks a server to answer only if its version differs; nil if the text has no
     /// validator.
     static func condition(for text: String) -> (name: HTTPField.Name, value: String)? {
-        if text.hasPrefix(tag) { return (.ifNoneMatch, String(text.dropFirst(tag.count))) }
-        if text.hasPrefix(date) {
-            return (.ifModifiedSince, String(text.dropFirst(date.count)))
-        }
+        if let tag = value(of: text, after: tag) { return (.ifNoneMatch, tag) }
+        if let date = value(of: text, after: date) { return (.ifModifiedSince, date) }
         return nil
+    }
+
+    /// The text after a word for its kind. A tag may begin with a mark that Swift would take as a
+    /// part of the space before it.
+    private static func value(of text: String, after kind: String) -> String? {
+        guard text.utf8.starts(with: kind.utf8) else { return nil }
+        return String(decoding: text.utf8.dropFirst(kind.utf8.count), as: UTF8.self)
     }
 }
 

@@ -51,7 +51,8 @@ struct ResponseFreshness: Sendable, Hashable {
     /// The directives of `Cache-Control` with their values, by lowercase name.
     private static func directives(of fields: HTTPFields) -> [String: String] {
         var directives: [String: String] = [:]
-        for text in fields[values: .cacheControl].flatMap({ $0.split(separator: ",") }) {
+        let texts = fields[values: .cacheControl]
+        for text in texts.flatMap({ $0.unicodeScalars.split(separator: ",").map(Substring.init) }) {
             let parts = text.split(separator: "=", maxSplits: 1)
             guard let name = parts.first?.lowercased().filter({ $0 != " " && $0 != "\t" }) else {
                 continue

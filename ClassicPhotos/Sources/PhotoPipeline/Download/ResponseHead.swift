@@ -2,6 +2,9 @@ import HTTPTypes
 
 /// The head of a response, from the lines that libcurl hands over. Interim responses (status 1xx)
 /// have heads of their own, which come before it and leave nothing.
+///
+/// Lines are read byte by byte: a character of Swift may be a separator together with the marks
+/// that follow it.
 struct ResponseHead: Sendable {
     /// The status; 0 before the first line has arrived, or if that line has no number.
     private(set) var status = 0
@@ -15,20 +18,19 @@ struct ResponseHead: Sendable {
     /// body that was sent in pieces, changes nothing.
     mutating func lineArrived(_ line: UnsafeRawBufferPointer) {
         if isComplete { return }
-        let text = String(decoding: line.prefix { $0 != 0x0d && $0 != 0x0a }, as: UTF8.self)
+        let line = line.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
         if isAtStart {
             isAtStart = false
-            let words = text.split(separator: " ", maxSplits: 2)
-            status = words.count > 1 ? Int(words[1]) ?? 0 : 0
+            let words = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
+            status = words.count > 1 ? Int(String(decoding: words[1], as: UTF8.self)) ?? 0 : 0
             fields = HTTPFields()
-        } else if text.isEmpty {
+        } else if line.isEmpty {
             isAtStart = (100..<200).contains(status)
             isComplete = !isAtStart
-        } else if let colon = text.firstIndex(of: ":"),
-            let name = HTTPField.Name(String(text[..<colon]))
+        } else if let colon = line.firstIndex(of: UInt8(ascii: ":")),
+            let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
         {
-            let value = text[text.index(after: colon)...]
-            fields.append(HTTPField(name: name, value: String(value)))
+            fields.append(HTTPField(name: name, value: line[(colon + 1)...]))
         }
     }
 }
