@@ -159,9 +159,10 @@ app-tests: install-test
 LIBRARIES = Operations OperationsFoundation OperationsTestKit OperationsInsight \
 	OperationsTelemetry OperationsDefaultExecutor OperationsServiceLifecycle DurableJobs \
 	DurableJobsPostgres DurableJobsTelemetry DurableJobsTestKit
+PHOTO_LIBRARIES = PhotoImaging PhotoPipeline
 
 site: install-test
-	Scripts/make-site .build-site/site $(LIBRARIES) -- $(FAULTS)
+	Scripts/make-site .build-site/site $(LIBRARIES) $(PHOTO_LIBRARIES)
 
 # Builds a package that uses the libraries; fails if the package manager fetches another package, or
 # if Foundation on Linux does something else than the programs in Comparisons say.
@@ -173,9 +174,9 @@ platforms: install-test
 	Scripts/check-platforms
 
 # Builds and runs the examples, against a tagged copy of the repository, as users do. Takes some
-# minutes, most of them for the packages that the server needs.
+# minutes, most of them for the packages that the servers need.
 examples:
-	@Scripts/install-packages libsqlite3-dev curl
+	@Scripts/install-packages libsqlite3-dev libvips-dev pkg-config curl
 	Scripts/check-examples
 
 # The tests of the libraries, optimized as users run them.

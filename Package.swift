@@ -21,6 +21,17 @@ let withServiceLifecycle = TargetDependencyCondition.when(traits: ["ServiceLifec
 let withConfiguration = TargetDependencyCondition.when(traits: ["Configuration"])
 let withDurableJobs = TargetDependencyCondition.when(traits: ["DurableJobs"])
 let withDurableJobsPostgres = TargetDependencyCondition.when(traits: ["DurableJobsPostgres"])
+let withPhotoImaging = TargetDependencyCondition.when(traits: ["PhotoImaging"])
+let withPhotoPipeline = TargetDependencyCondition.when(traits: ["PhotoPipeline"])
+
+// On Linux, vips' own pkg-config file includes the flags of all its dependencies, and one of these
+// flags makes the package manager print a warning for every target. The headers need only GObject's
+// flags.
+#if os(Linux)
+let vips = "gobject-2.0"
+#else
+let vips = "vips"
+#endif
 
 let telemetry: [Target.Dependency] = [
     .product(name: "CoreMetrics", package: "swift-metrics", condition: withTelemetry),
@@ -62,8 +73,12 @@ let package = Package(
         .library(name: "DurableJobsPostgres", targets: ["DurableJobsPostgres"]),
         .library(name: "DurableJobsTelemetry", targets: ["DurableJobsTelemetry"]),
         .library(name: "DurableJobsTestKit", targets: ["DurableJobsTestKit"]),
-        // Only for the tests of ClassicPhotos/, in this repository. Its target needs a name that no
-        // user's target has, because the names of all products' targets are unique in a build.
+        .library(name: "PhotoImaging", targets: ["PhotoImaging"]),
+        .library(name: "PhotoPipeline", targets: ["PhotoPipeline"]),
+        // Only for the tests of ClassicPhotos/, in this repository.
+        //
+        // All targets need names that no user's target has, those in C too: the package manager
+        // asks for names that are unique in a build, also of targets that the build does not use.
         .library(name: "_OperationsTestSupport", targets: ["OperationsTestSupport"]),
     ],
     traits: [
@@ -89,10 +104,17 @@ let package = Package(
             name: "DurableJobsPostgres",
             description: "Enables DurableJobsPostgres, which needs libpq.",
             enabledTraits: ["DurableJobs"]),
+        .trait(
+            name: "PhotoImaging", description: "Enables PhotoImaging, which needs libvips."),
+        .trait(
+            name: "PhotoPipeline",
+            description: "Enables PhotoPipeline, which needs libcurl, and fetches what it needs.",
+            enabledTraits: ["PhotoImaging"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -134,12 +156,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .systemLibrary(
-            name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+            name: "CDurableJobsLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "DurableJobsPostgres",
             dependencies: [
                 "DurableJobs", "Operations", "OperationsRuntime",
-                .target(name: "CLibPQ", condition: withDurableJobsPostgres),
+                .target(name: "CDurableJobsLibPQ", condition: withDurableJobsPostgres),
             ],
             swiftSettings: settings),
         // Uses its packages only if both traits are enabled; `Telemetry` is enough to fetch them.
@@ -152,6 +174,36 @@ let package = Package(
         .target(
             name: "DurableJobsTestKit",
             dependencies: ["DurableJobs", "Operations", "OperationsTestKit"],
+            swiftSettings: settings),
+        .systemLibrary(name: "CPhotoLibvips", pkgConfig: vips, providers: [.apt(["libvips-dev"])]),
+        .systemLibrary(
+            name: "CPhotoLibcurl", pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"])]),
+        // The sources in C are empty without the trait.
+        .target(
+            name: "CPhotoVips",
+            dependencies: [.target(name: "CPhotoLibvips", condition: withPhotoImaging)],
+            cSettings: [.define("PhotoImaging", .when(traits: ["PhotoImaging"]))],
+            linkerSettings: [
+                .linkedLibrary("vips", .when(traits: ["PhotoImaging"])),
+                .linkedLibrary("jpeg", .when(traits: ["PhotoImaging"])),
+            ]),
+        .target(
+            name: "CPhotoCurl",
+            dependencies: [.target(name: "CPhotoLibcurl", condition: withPhotoPipeline)],
+            cSettings: [.define("PhotoPipeline", .when(traits: ["PhotoPipeline"]))]),
+        .target(
+            name: "PhotoImaging",
+            dependencies: [.target(name: "CPhotoVips", condition: withPhotoImaging)],
+            swiftSettings: settings),
+        .target(
+            name: "PhotoPipeline",
+            dependencies: [
+                "Operations", "OperationsInsight", "PhotoImaging",
+                .target(name: "CPhotoCurl", condition: withPhotoPipeline),
+                .product(
+                    name: "HTTPTypes", package: "swift-http-types", condition: withPhotoPipeline),
+            ],
             swiftSettings: settings),
         .target(
             name: "OperationsTestSupport", dependencies: ["Operations", "OperationsRuntime"],
@@ -178,7 +230,7 @@ let package = Package(
             dependencies: [
                 "DurableJobs", "DurableJobsPostgres", "DurableJobsTestKit", "Operations",
                 "OperationsRuntime", "OperationsTestKit", "OperationsTestSupport", configuration,
-                .target(name: "CLibPQ", condition: withDurableJobsPostgres),
+                .target(name: "CDurableJobsLibPQ", condition: withDurableJobsPostgres),
                 .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
             ] + serviceGroups,
             swiftSettings: testSettings),

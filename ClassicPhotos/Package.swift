@@ -11,14 +11,9 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-// On Linux, vips' own pkg-config file includes the flags of all its dependencies, and one of these
-// flags makes the package manager print a warning for every target. The headers need only GObject's
-// flags.
-#if os(Linux)
-let vips = "gobject-2.0"
-#else
-let vips = "vips"
-#endif
+/// The library of pictures, and the one of photos: products of the package above.
+let imaging = Target.Dependency.product(name: "PhotoImaging", package: "swift-operations")
+let pipeline = Target.Dependency.product(name: "PhotoPipeline", package: "swift-operations")
 
 /// The helpers that the tests of both packages use.
 let testSupport = Target.Dependency.product(
@@ -30,11 +25,11 @@ let package = Package(
     name: "classic-photos",
     platforms: [.macOS(.v15)],
     products: [
-        .library(name: "PhotoPipeline", targets: ["PhotoPipeline"]),
-        .executable(name: "classicphotos", targets: ["classicphotos"]),
+        .executable(name: "classicphotos", targets: ["classicphotos"])
     ],
     dependencies: [
-        .package(name: "swift-operations", path: "..", traits: ["DurableJobsPostgres"]),
+        .package(
+            name: "swift-operations", path: "..", traits: ["DurableJobsPostgres", "PhotoPipeline"]),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
@@ -48,29 +43,11 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
     ],
     targets: [
-        .systemLibrary(name: "Clibvips", pkgConfig: vips, providers: [.apt(["libvips-dev"])]),
         .systemLibrary(name: "Clibz", providers: [.apt(["zlib1g-dev"])]),
-        .systemLibrary(
-            name: "Clibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .target(name: "CCurl", dependencies: ["Clibcurl"]),
-        .target(
-            name: "CVips", dependencies: ["Clibvips"],
-            linkerSettings: [.linkedLibrary("vips"), .linkedLibrary("jpeg")]),
-        .target(name: "Imaging", dependencies: ["CVips"], swiftSettings: settings),
-        .target(
-            name: "PhotoPipeline",
-            dependencies: [
-                "CCurl", "Imaging",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Operations", package: "swift-operations"),
-                .product(name: "OperationsInsight", package: "swift-operations"),
-            ],
-            swiftSettings: settings
-        ),
         .target(
             name: "PhotoJobs",
             dependencies: [
-                "Imaging", "PhotoPipeline",
+                imaging, pipeline,
                 .product(name: "DurableJobs", package: "swift-operations"),
                 .product(name: "DurableJobsPostgres", package: "swift-operations"),
                 .product(name: "Operations", package: "swift-operations"),
@@ -90,7 +67,7 @@ let package = Package(
         .target(
             name: "PhotoGallery",
             dependencies: [
-                "Clibz", "Departures", "Imaging", "PhotoPipeline",
+                "Clibz", "Departures", imaging, pipeline,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -108,7 +85,7 @@ let package = Package(
         .target(
             name: "DemoOrigin",
             dependencies: [
-                "Departures", "Imaging", "Landscapes",
+                "Departures", imaging, "Landscapes",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -120,7 +97,7 @@ let package = Package(
         .executableTarget(
             name: "classicphotos",
             dependencies: [
-                "DemoOrigin", "Imaging", "PhotoGallery", "PhotoJobs", "PhotoPipeline",
+                "DemoOrigin", imaging, "PhotoGallery", "PhotoJobs", pipeline,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "DurableJobs", package: "swift-operations"),
                 .product(name: "Logging", package: "swift-log"),
@@ -133,7 +110,7 @@ let package = Package(
         ),
         // Measures the loader; a script in Benchmarks runs it.
         .executableTarget(
-            name: "photoloads", dependencies: ["DemoOrigin", "Imaging", "PhotoPipeline"],
+            name: "photoloads", dependencies: ["DemoOrigin", imaging, pipeline],
             swiftSettings: settings),
         .target(
             name: "HTTPTestClient",
@@ -145,11 +122,12 @@ let package = Package(
             path: "Tests/HTTPTestClient", swiftSettings: settings
         ),
         .testTarget(
-            name: "ImagingTests", dependencies: ["Imaging", testSupport], swiftSettings: settings),
+            name: "PhotoImagingTests", dependencies: [imaging, testSupport], swiftSettings: settings
+        ),
         .testTarget(
             name: "PhotoPipelineTests",
             dependencies: [
-                "DemoOrigin", "Imaging", "PhotoPipeline",
+                "DemoOrigin", imaging, pipeline,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Operations", package: "swift-operations"),
                 .product(name: "OperationsInsight", package: "swift-operations"),
@@ -160,8 +138,8 @@ let package = Package(
         .testTarget(
             name: "PhotoGalleryTests",
             dependencies: [
-                "Clibz", "DemoOrigin", "HTTPTestClient", "Imaging", "PhotoGallery",
-                "PhotoPipeline",
+                "Clibz", "DemoOrigin", "HTTPTestClient", imaging, "PhotoGallery",
+                pipeline,
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -181,7 +159,7 @@ let package = Package(
         .testTarget(
             name: "DemoOriginTests",
             dependencies: [
-                "DemoOrigin", "HTTPTestClient", "Imaging", "Landscapes",
+                "DemoOrigin", "HTTPTestClient", imaging, "Landscapes",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 testSupport,
@@ -191,7 +169,7 @@ let package = Package(
         .testTarget(
             name: "ClassicPhotosTests",
             dependencies: [
-                "DemoOrigin", "HTTPTestClient", "Imaging", "Landscapes", "PhotoJobs",
+                "DemoOrigin", "HTTPTestClient", imaging, "Landscapes", "PhotoJobs",
                 "classicphotos",
                 .product(name: "DurableJobs", package: "swift-operations"),
                 .product(name: "Logging", package: "swift-log"),

@@ -14,6 +14,8 @@ let settings: [SwiftSetting] = [
     .define("Configuration"),
     .define("DurableJobs"),
     .define("DurableJobsPostgres"),
+    .define("PhotoImaging"),
+    .define("PhotoPipeline"),
 ]
 
 let package = Package(
@@ -23,6 +25,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", exact: "1.7.3"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
@@ -71,10 +74,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .systemLibrary(
-            name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+            name: "CDurableJobsLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "DurableJobsPostgres",
-            dependencies: ["DurableJobs", "Operations", "OperationsRuntime", "CLibPQ"],
+            dependencies: ["DurableJobs", "Operations", "OperationsRuntime", "CDurableJobsLibPQ"],
             swiftSettings: settings),
         .target(
             name: "DurableJobsTelemetry",
@@ -88,6 +91,17 @@ let package = Package(
         .target(
             name: "DurableJobsTestKit",
             dependencies: ["DurableJobs", "Operations", "OperationsTestKit"],
+            swiftSettings: settings),
+        // Only their headers are needed: without a definition, their sources are empty.
+        .target(name: "CPhotoVips"),
+        .target(name: "CPhotoCurl"),
+        .target(name: "PhotoImaging", dependencies: ["CPhotoVips"], swiftSettings: settings),
+        .target(
+            name: "PhotoPipeline",
+            dependencies: [
+                "CPhotoCurl", "Operations", "OperationsInsight", "PhotoImaging",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             swiftSettings: settings),
     ]
 )

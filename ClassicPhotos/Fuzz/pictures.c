@@ -1,6 +1,6 @@
 // Decodes any bytes as a picture, with libFuzzer. The first byte chooses the options.
 
-#include "CVips.h"
+#include "CPhotoVips.h"
 
 #include <assert.h>
 #include <string.h>

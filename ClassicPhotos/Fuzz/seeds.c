@@ -1,6 +1,6 @@
 // Writes a small picture of each format into a folder, for the fuzzing of pictures: `seeds FOLDER`.
 
-#include "CVips.h"
+#include "CPhotoVips.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 #if DurableJobsPostgres
-import CLibPQ
+import CDurableJobsLibPQ
 import DurableJobs
 
 #if canImport(FoundationEssentials)

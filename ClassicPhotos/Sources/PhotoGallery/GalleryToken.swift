@@ -1,4 +1,4 @@
-import PhotoPipeline
+@_spi(ClassicPhotos) import PhotoPipeline
 
 /// A secret that a client must know to use a gallery that other machines can reach.
 public struct GalleryToken: Sendable {

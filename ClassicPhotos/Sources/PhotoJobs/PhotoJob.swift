@@ -1,6 +1,6 @@
 public import DurableJobs
-import Imaging
-import PhotoPipeline
+import PhotoImaging
+@_spi(ClassicPhotos) import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -78,7 +78,7 @@ public struct PhotoJob: Job {
             return Output(isUnchanged: true, format: task.format(of: path, in: self.folder))
         case .failed(let failure):
             guard let problem = folder.generalProblem else {
-                throw PermanentFailure(failure.description)
+                throw PermanentFailure(failure.jobReason)
             }
             throw await workshop.postpone(self, because: problem)
         case .cancelled:
@@ -117,7 +117,7 @@ public struct PhotoJob: Job {
         case .ended(.unchanged(let path)):
             workshop.keep(.unchanged(path), of: context.id)
             return Output(isUnchanged: true, format: task.format(of: path, in: folder))
-        case .ended(.failed(let failure)): throw PermanentFailure(failure.description)
+        case .ended(.failed(let failure)): throw PermanentFailure(failure.jobReason)
         case .ended(.written), .ended(.cancelled): throw CancellationError()
         }
     }
@@ -139,8 +139,10 @@ extension PhotoJob.Output {
 }
 
 extension PhotoFailure {
-    /// Reads the reason for which a job was discarded: ``PhotoFailure/description``, or a sentence
-    /// of the library.
+    /// The reason for which a job is discarded.
+    var jobReason: String { "\(stage.rawValue): \(reasonWithFlag)" }
+
+    /// Reads the reason for which a job was discarded: ``jobReason``, or a sentence of the library.
     init(jobReason reason: String) {
         for stage in Stage.allCases where reason.hasPrefix("\(stage.rawValue): ") {
             self.init(

@@ -1,6 +1,6 @@
 import DurableJobs
 import Operations
-import PhotoPipeline
+@_spi(ClassicPhotos) import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

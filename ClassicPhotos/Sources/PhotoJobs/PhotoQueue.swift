@@ -1,7 +1,7 @@
 public import DurableJobs
-import Imaging
 import Operations
-public import PhotoPipeline
+import PhotoImaging
+@_spi(ClassicPhotos) public import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

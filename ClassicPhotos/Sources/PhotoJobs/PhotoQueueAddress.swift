@@ -1,6 +1,6 @@
 public import DurableJobs
 import DurableJobsPostgres
-import PhotoPipeline
+@_spi(ClassicPhotos) import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

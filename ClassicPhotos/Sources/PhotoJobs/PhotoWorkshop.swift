@@ -1,5 +1,5 @@
 public import DurableJobs
-public import PhotoPipeline
+@_spi(ClassicPhotos) public import PhotoPipeline
 import Synchronization
 
 #if canImport(FoundationEssentials)

@@ -4,7 +4,7 @@
 // PhotoPipeline and PhotoJobs do all the work.
 
 import ArgumentParser
-import Imaging
+@_spi(ClassicPhotos) import PhotoImaging
 
 #if canImport(Glibc)
 import Glibc

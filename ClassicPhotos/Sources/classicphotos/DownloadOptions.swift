@@ -1,5 +1,5 @@
 public import ArgumentParser
-public import Imaging
+public import PhotoImaging
 import PhotoPipeline
 
 /// Options that permit additional downloads.
@@ -84,7 +84,7 @@ struct PixelCount: ExpressibleByArgument {
     }
 }
 
-extension ImageFormat: ExpressibleByArgument {
+extension ImageFormat: @retroactive ExpressibleByArgument {
     /// Accepts names and file name extensions: both `jpeg` and `jpg`.
     public init?(argument: String) {
         let name = argument.lowercased()

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Imaging
+@_spi(ClassicPhotos) import PhotoImaging
 
 /// The filter options of both commands.
 struct FilterOptions: ParsableArguments {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Imaging
+import PhotoImaging
 
 /// Lists the filters.
 struct Filters: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import DurableJobs
-import Imaging
 import OperationsInsight
+import PhotoImaging
 import PhotoJobs
 import PhotoPipeline
 

@@ -1,8 +1,8 @@
 import ArgumentParser
 import DurableJobs
-import Imaging
+import PhotoImaging
 import PhotoJobs
-import PhotoPipeline
+@_spi(ClassicPhotos) import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -225,8 +225,8 @@ struct Process: AsyncParsableCommand {
             case .unchanged: current += 1
             case .failed(let failure):
                 failures += 1
-                Terminal.writeError(
-                    "\(ProgressReport.line(record.name)): \(ProgressReport.line(failure.reason))\n")
+                let reason = ProgressReport.line(failure.reasonWithFlag)
+                Terminal.writeError("\(ProgressReport.line(record.name)): \(reason)\n")
             }
         }
         let count = records.count - current - failures - states.count

@@ -1,5 +1,5 @@
-import Imaging
-import PhotoPipeline
+import PhotoImaging
+@_spi(ClassicPhotos) import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -55,7 +55,8 @@ actor ProgressReport {
             failures.insert(record.name)
             if style != .json {
                 erase()
-                Terminal.writeError("\(Self.line(record.name)): \(Self.line(failure.reason))\n")
+                Terminal.writeError(
+                    "\(Self.line(record.name)): \(Self.line(failure.reasonWithFlag))\n")
             }
         }
         if style == .json { StandardOutput.writeLine(JSONLine(record, result).jsonLine) }
@@ -219,7 +220,7 @@ struct JSONLine: Encodable {
         case .failed(let failure):
             event = "failed"
             stage = failure.stage.rawValue
-            reason = failure.reason
+            reason = failure.reasonWithFlag
         case .cancelled: event = "cancelled"
         }
         name = record.name

@@ -1,4 +1,4 @@
-import Imaging
+@_spi(ClassicPhotos) import PhotoImaging
 import PhotoPipeline
 import Yams
 

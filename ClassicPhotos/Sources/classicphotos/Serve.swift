@@ -1,8 +1,8 @@
 import ArgumentParser
 import DemoOrigin
-import Imaging
 import Logging
 import PhotoGallery
+import PhotoImaging
 import PhotoPipeline
 
 #if canImport(FoundationEssentials)

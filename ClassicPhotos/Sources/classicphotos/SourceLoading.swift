@@ -1,6 +1,6 @@
 import ArgumentParser
-import Imaging
-import PhotoPipeline
+import PhotoImaging
+@_spi(ClassicPhotos) import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -48,7 +48,7 @@ struct LoadedSource {
             throw Stop(error.description)
         } catch let error as PhotoStageStop {
             switch error {
-            case .failed(let failure): throw Stop("\(argument): \(failure.reason)")
+            case .failed(let failure): throw Stop("\(argument): \(failure.reasonWithFlag)")
             case .cancelled: throw CancellationError()
             }
         }

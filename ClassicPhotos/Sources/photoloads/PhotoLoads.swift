@@ -2,7 +2,7 @@
 // latency, from its cache on the disk, and from memory. See Benchmarks/README.md.
 
 import DemoOrigin
-import Imaging
+import PhotoImaging
 import PhotoPipeline
 
 #if canImport(FoundationEssentials)

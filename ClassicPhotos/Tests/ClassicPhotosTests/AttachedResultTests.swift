@@ -1,9 +1,9 @@
 import DemoOrigin
 import DurableJobs
 import Foundation
-import Imaging
 import Landscapes
 import OperationsTestSupport
+import PhotoImaging
 import PhotoJobs
 import Subprocess
 import Testing

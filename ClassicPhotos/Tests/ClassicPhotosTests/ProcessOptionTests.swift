@@ -1,6 +1,6 @@
 import Foundation
-import Imaging
 import OperationsTestSupport
+import PhotoImaging
 import Subprocess
 import Testing
 

@@ -1,5 +1,5 @@
 import Foundation
-import Imaging
+import PhotoImaging
 import Subprocess
 import SystemPackage
 

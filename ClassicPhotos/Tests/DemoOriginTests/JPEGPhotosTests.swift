@@ -1,6 +1,6 @@
-import Imaging
 import Landscapes
 import OperationsTestSupport
+import PhotoImaging
 import Testing
 
 @testable import DemoOrigin

@@ -1,7 +1,7 @@
 import DemoOrigin
 import Foundation
-import Imaging
 import OperationsTestSupport
+import PhotoImaging
 import PhotoPipeline
 import Testing
 

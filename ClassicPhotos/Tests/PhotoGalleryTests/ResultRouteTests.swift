@@ -1,8 +1,8 @@
 import Foundation
-import Imaging
 import NIOHTTP1
 import Operations
 import OperationsTestSupport
+import PhotoImaging
 import Testing
 
 @testable import PhotoGallery

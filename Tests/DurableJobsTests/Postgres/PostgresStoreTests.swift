@@ -1,5 +1,5 @@
 #if DurableJobsPostgres
-import CLibPQ
+import CDurableJobsLibPQ
 import OperationsRuntime
 import DurableJobs
 import Operations

@@ -1,5 +1,5 @@
-import Imaging
 public import Landscapes
+import PhotoImaging
 
 /// Encodes a rendered picture as a file.
 ///

@@ -106,6 +106,7 @@ export const texts = {
   "failure-damaged": "图片已损坏，无法解码。请重新下载或复制文件。",
   "failure-filterFailed": "滤镜失败：{detail}。",
   "failure-encodeFailed": "无法写出图片：{detail}。",
+  "failure-fileExists": "{path} 已存在，不会被替换。可用 --overwrite 替换。",
   "failure-outOfMemory": "内存不足，请使用较小的尺寸。",
   "failure-engineUnavailable": "libvips 无法启动，请安装 libvips 8.14 或更新的版本。",
 };

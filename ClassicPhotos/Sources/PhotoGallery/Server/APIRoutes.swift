@@ -1,8 +1,8 @@
 import HTTPTypes
 import Hummingbird
-import Imaging
 import NIOCore
-import PhotoPipeline
+import PhotoImaging
+@_spi(ClassicPhotos) import PhotoPipeline
 
 /// The routes under /api. Pages identify a photo by its row; no route accepts a URL or a path.
 struct APIRoutes {

@@ -1,5 +1,5 @@
 import OperationsInsight
-import PhotoPipeline
+@_spi(ClassicPhotos) import PhotoPipeline
 
 /// Turns the states of a page's machinery into events that contain only what is new.
 ///

@@ -1,6 +1,6 @@
-import Imaging
 import NIOCore
-import PhotoPipeline
+import PhotoImaging
+@_spi(ClassicPhotos) import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -97,7 +97,7 @@ struct EventMessage {
             case .failed: state = "failed"
             }
             let failure = update.change.state.failure
-            reason = failure?.reason.onOneLine
+            reason = failure?.reasonWithFlag.onOneLine
             self.failure = failure?.cause.map(FailureCause.init)
             retryable = failure?.isRetryable
             hasOriginal = failure?.hasOriginal

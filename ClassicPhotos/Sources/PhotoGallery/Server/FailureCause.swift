@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import PhotoPipeline
+@_spi(ClassicPhotos) import PhotoPipeline
 
 /// The reason of a failure without a language, as clients receive it.
 struct FailureCause: Encodable {
@@ -35,7 +35,8 @@ struct PhotoFailureResponse: HTTPResponseError {
     func response(from request: Request, context: some RequestContext) throws -> Response {
         let body = Body(
             error: .init(
-                message: failure.reason.onOneLine, failure: failure.cause.map(FailureCause.init),
+                message: failure.reasonWithFlag.onOneLine,
+                failure: failure.cause.map(FailureCause.init),
                 retryable: failure.isRetryable, hasOriginal: failure.hasOriginal))
         var response = try body.response(from: request, context: context)
         response.status = status

@@ -1,5 +1,5 @@
 import Hummingbird
-import Imaging
+import PhotoImaging
 import PhotoPipeline
 
 /// The open pages and their sessions.

@@ -1,9 +1,9 @@
 import Departures
 import HTTPTypes
 import Hummingbird
-import Imaging
 import NIOCore
-import PhotoPipeline
+import PhotoImaging
+@_spi(ClassicPhotos) import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -1,9 +1,9 @@
 import DemoOrigin
 import Foundation
 import HTTPTestClient
-import Imaging
 import Logging
 import NIOHTTP1
+import PhotoImaging
 import PhotoPipeline
 import Testing
 

@@ -1,12 +1,12 @@
 import DemoOrigin
 import Foundation
-import Imaging
 import Operations
 import OperationsTestSupport
+import PhotoImaging
 import Synchronization
 import Testing
 
-@testable import PhotoPipeline
+@_spi(ClassicPhotos) @testable import PhotoPipeline
 
 /// The second run of a batch, which leaves out what is up to date.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
@@ -237,7 +237,7 @@ struct PhotoRemarkTests {
                         case .written(let file):
                             texts.withLock { $0.append(file.path.url.lastPathComponent) }
                         case .failed(let failure):
-                            texts.withLock { $0.append(failure.reason) }
+                            texts.withLock { $0.append(failure.reasonWithFlag) }
                         case .unchanged, .cancelled: texts.withLock { $0.append("other") }
                         }
                     }

@@ -1,9 +1,9 @@
-import Imaging
 import OperationsTestSupport
+import PhotoImaging
 import Synchronization
 import Testing
 
-@testable import PhotoPipeline
+@_spi(ClassicPhotos) @testable import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -95,7 +95,7 @@ struct OutputFolderTests {
         } catch {
             switch error {
             case .cancelled: return "cancelled"
-            case .failed(let failure): return failure.reason
+            case .failed(let failure): return failure.reasonWithFlag
             }
         }
     }
@@ -323,7 +323,7 @@ struct OutputFolderTests {
             let name = try #require(LocalPath(folder)).description
             #expect(
                 problem?.description == "\(name) cannot be written: No space left on device. Free "
-                    + "some space, then run the same command again.")
+                    + "some space, then try again.")
         }
     }
 

@@ -1,9 +1,9 @@
 import Foundation
-import Imaging
 import OperationsTestSupport
+import PhotoImaging
 import Testing
 
-@testable import PhotoPipeline
+@_spi(ClassicPhotos) @testable import PhotoPipeline
 
 /// Photos of a batch that another process carries out.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))

@@ -82,7 +82,7 @@ struct StagedFileTests {
         #expect(
             problem.message
                 == "/photos/a.jpg cannot be written: No space left on device. Free some "
-                + "space, then run the same command again.")
+                + "space, then try again.")
         #expect(problem.affectsAllFiles)
         #expect(!FileProblem("/photos/a.jpg", errno: EACCES).affectsAllFiles)
     }

@@ -1,7 +1,7 @@
 import DemoOrigin
-import Imaging
 import Operations
 import OperationsTestSupport
+import PhotoImaging
 import Testing
 
 @testable import PhotoPipeline

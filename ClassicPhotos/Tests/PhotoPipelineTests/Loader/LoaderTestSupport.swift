@@ -1,5 +1,5 @@
-import Imaging
 import OperationsInsight
+import PhotoImaging
 
 @testable import PhotoPipeline
 

@@ -1,6 +1,6 @@
 import DemoOrigin
-import Imaging
 import OperationsTestSupport
+import PhotoImaging
 import Testing
 
 @testable import PhotoPipeline

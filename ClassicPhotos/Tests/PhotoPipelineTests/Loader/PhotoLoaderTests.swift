@@ -1,8 +1,8 @@
 import DemoOrigin
-import Imaging
 import Operations
 import OperationsInsight
 import OperationsTestSupport
+import PhotoImaging
 import Synchronization
 import Testing
 

@@ -1,4 +1,4 @@
-import Imaging
+import PhotoImaging
 import Testing
 
 @testable import PhotoPipeline

@@ -1,5 +1,5 @@
-import Imaging
 import OperationsTestSupport
+import PhotoImaging
 import Testing
 
 @testable import PhotoPipeline

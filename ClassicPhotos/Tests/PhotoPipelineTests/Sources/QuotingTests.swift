@@ -1,7 +1,7 @@
 import OperationsTestSupport
 import Testing
 
-@testable import PhotoPipeline
+@_spi(ClassicPhotos) @testable import PhotoPipeline
 
 @Suite(.ownThreads)
 struct QuotingTests {

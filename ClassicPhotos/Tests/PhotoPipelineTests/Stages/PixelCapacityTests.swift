@@ -1,7 +1,7 @@
-import Imaging
 import Operations
 import OperationsInsight
 import OperationsTestSupport
+import PhotoImaging
 import Synchronization
 import Testing
 

@@ -1,4 +1,4 @@
-@testable import PhotoPipeline
+@_spi(ClassicPhotos) @testable import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -32,7 +32,7 @@ func downloaded(
     return result
 }
 
-/// Downloads a text; returns the text, or the reason of the failure.
+/// Downloads a text; returns the text, or the reason of the failure as the program shows it.
 func downloaded(_ address: String, with downloader: PhotoDownloader) async -> String {
     guard let url = URL(string: address) else { preconditionFailure("\(address) is not a URL.") }
     do throws(PhotoStageStop) {
@@ -40,7 +40,7 @@ func downloaded(_ address: String, with downloader: PhotoDownloader) async -> St
     } catch {
         switch error {
         case .cancelled: return "cancelled"
-        case .failed(let failure): return failure.reason
+        case .failed(let failure): return failure.reasonWithFlag
         }
     }
 }

@@ -1,4 +1,4 @@
-import Imaging
+import PhotoImaging
 
 /// A JPEG of one color.
 func jpeg(width: Int = 64, height: Int = 48, gray: UInt8 = 128) throws -> [UInt8] {

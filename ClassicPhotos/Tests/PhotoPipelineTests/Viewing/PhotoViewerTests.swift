@@ -1,6 +1,6 @@
-import Imaging
 import Operations
 import OperationsTestSupport
+import PhotoImaging
 import Testing
 
 @testable import PhotoPipeline

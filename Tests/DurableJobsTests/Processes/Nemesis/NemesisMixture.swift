@@ -12,7 +12,7 @@ import Foundation
 #endif
 
 #if DurableJobsPostgres
-import CLibPQ
+import CDurableJobsLibPQ
 
 @testable import DurableJobsPostgres
 #endif

@@ -1,0 +1,99 @@
+#if PhotoImaging
+import CPhotoVips
+
+extension ImageEngine {
+    /// Reads a header and checks it against the limits; returns it in our form and in the shim's.
+    static func readHeader(
+        of bytes: [UInt8], limits: ImageLimits, cancellation: ImagingCancellation?
+    ) throws(ImagingError) -> (info: ImageInfo, header: cvips_info) {
+        try cancellation?.check()
+        guard !bytes.isEmpty else { throw .emptyInput }
+        guard let format = ImageFormat(detecting: bytes) else {
+            if let name = ImageFormat.unsafeFormat(of: bytes) { throw .formatNotRead(name: name) }
+            throw .unknownFormat(looksLike: ImageFormat.guess(bytes))
+        }
+        try limits.check(format)
+        var header = cvips_info()
+        let status = ImagingCancellation.withToken(of: cancellation) {
+            cvips_inspect(bytes, bytes.count, format.shimFormat, $0, &header)
+        }
+        try check(status) { .decodeFailed(detail: format.damage(in: bytes, reading: "header")) }
+        let info = ImageInfo(format: format, header: header)
+        try limits.check(info)
+        return (info, header)
+    }
+
+    /// Throws the error for a status; `failure` makes the error for a failure of the step itself.
+    static func check(
+        _ status: cvips_status, failure: () -> ImagingError
+    ) throws(ImagingError) {
+        switch status {
+        case .ok: return
+        case .cancelled: throw .cancelled
+        case .timedOut: throw .timedOut
+        case .unavailable: throw .engineUnavailable
+        case .outOfMemory: throw .outOfMemory
+        case .failed, .damaged: throw failure()
+        }
+    }
+
+    /// The box in the shim's form, in which 0 means unbounded.
+    static func shimBox(_ box: PixelSize?) throws(ImagingError) -> (width: Int32, height: Int32) {
+        guard let box else { return (0, 0) }
+        guard box.width > 0, box.height > 0 else {
+            throw .invalidArgument(
+                "Both sides of the box for a picture must be at least 1, not \(box).")
+        }
+        return (Int32(min(box.width, 10_000_000)), Int32(min(box.height, 10_000_000)))
+    }
+
+    static func checkEncodable(
+        _ size: PixelSize, as format: ImageFormat, quality: Int
+    ) throws(ImagingError) {
+        guard format.canEncode else {
+            throw .invalidArgument(
+                "\(format.rawValue) cannot be written, because libvips has no encoder for it. "
+                    + "Use \(ImageFormat.encodableNames).")
+        }
+        guard (1...100).contains(quality) else {
+            throw .invalidArgument("The quality must be 1 to 100, not \(quality).")
+        }
+        guard size.longerSide <= format.maximumEncodedSide else {
+            throw .invalidArgument(
+                "A \(format.rawValue) file can have at most \(format.maximumEncodedSide) pixels per "
+                    + "side, but the picture has \(size). Shrink the picture or use png.")
+        }
+    }
+}
+
+extension ImageInfo {
+    fileprivate init(format: ImageFormat, header: cvips_info) {
+        let stored = PixelSize(width: Int(header.width), height: Int(header.height))
+        // Orientations 5 to 8 include a quarter turn.
+        let size = header.orientation >= 5 ? stored.transposed : stored
+        let kinds: [(MetadataKind, Bool)] = [
+            (.exif, header.has_exif), (.xmp, header.has_xmp), (.iptc, header.has_iptc),
+        ]
+        self.init(
+            format: format, size: size, hasAlpha: header.has_alpha,
+            orientation: Int(header.orientation), frames: Int(header.frames),
+            bitsPerChannel: Int(header.depth) * 8, isGray: header.is_gray,
+            metadataKinds: Set(kinds.filter(\.1).map(\.0)),
+            isProgressive: header.is_progressive, bufferedBytes: Int(header.buffered_bytes))
+    }
+}
+
+extension ImageFormat {
+    var shimFormat: cvips_format {
+        switch self {
+        case .jpeg: .jpeg
+        case .png: .png
+        case .webp: .webp
+        case .gif: .gif
+        case .tiff: .tiff
+        case .heif: .heif
+        case .avif: .avif
+        }
+    }
+}
+#endif

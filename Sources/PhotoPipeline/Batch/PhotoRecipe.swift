@@ -1,0 +1,141 @@
+#if PhotoPipeline
+public import PhotoImaging
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Everything that decides what a batch makes of a photo.
+public struct PhotoRecipe: Sendable, Hashable, Codable {
+    /// The filters, applied in order.
+    public var filters: [ImageFilter]
+    /// The box that pictures are shrunk to fit; nil keeps the original size.
+    public var size: PixelSize?
+    /// The format of the files; nil keeps the format of each photo if it can be written.
+    public var format: ImageFormat?
+    /// The quality for JPEG, WebP, HEIF and AVIF, from 1 to 100.
+    public var quality: Int
+    /// Whether EXIF, XMP, IPTC and profiles are kept.
+    public var keepsMetadata: Bool
+    /// Whether incomplete and damaged files are processed as far as possible.
+    public var acceptsDamage: Bool
+
+    /// Creates a recipe.
+    public init(
+        filters: [ImageFilter] = [], size: PixelSize? = nil, format: ImageFormat? = nil,
+        quality: Int = 88, keepsMetadata: Bool = true, acceptsDamage: Bool = false
+    ) {
+        self.filters = filters
+        self.size = size
+        self.format = format
+        self.quality = quality
+        self.keepsMetadata = keepsMetadata
+        self.acceptsDamage = acceptsDamage
+    }
+
+    /// The parts of a photo that are kept; depth, gray and frames always are, as far as the format
+    /// of the result can hold them.
+    func parts(writtenAs format: ImageFormat) -> PictureParts {
+        var parts: PictureParts = .gray
+        if format.hasDepth { parts.insert(.depth) }
+        if format.hasFrames { parts.insert(.frames) }
+        if keepsMetadata { parts.insert(.metadata) }
+        return parts
+    }
+
+    /// The format of a photo's result: the requested format, otherwise the photo's own, or JPEG if
+    /// there is no encoder for the photo's format.
+    func format(of info: ImageInfo) -> ImageFormat {
+        format ?? (info.format.canEncode ? info.format : .jpeg)
+    }
+
+    /// A number that differs for recipes with different results.
+    var fingerprint: UInt64 {
+        let size = size.map { "\($0.width)x\($0.height)" } ?? "full"
+        let format = format?.rawValue ?? "own"
+        let filters = filters.map(\.description).joined(separator: ";")
+        let parts = "\(keepsMetadata) \(acceptsDamage)"
+        // Increment the number after a change of the pixels or metadata that the engine writes.
+        let engine = 3
+        return fnv1a("\(engine) \(filters) \(size) \(format) \(quality) \(parts)".utf8)
+    }
+}
+
+/// A loss that a person should know of, although the photo was processed.
+public enum PhotoRemark: Sendable, Hashable, Codable {
+    /// Only the first frame of an animation, or the first page of a document, was kept.
+    case firstFrameOnly
+    /// The channels of 16 bits became channels of 8 bits, because the format has no more.
+    case depthReduced(as: ImageFormat)
+    /// Metadata was dropped, because it cannot be written in the format.
+    case metadataDropped(MetadataKind, as: ImageFormat)
+    /// The result is a JPEG, because there is no encoder for the photo's format.
+    case noEncoder(for: ImageFormat)
+
+    /// The remarks on a photo.
+    ///
+    /// - Parameter frames: the number of frames that were decoded.
+    static func remarks(
+        on info: ImageInfo, frames: Int, recipe: PhotoRecipe
+    ) -> [PhotoRemark] {
+        let format = recipe.format(of: info)
+        var remarks: [PhotoRemark] = []
+        if info.frames > frames { remarks.append(.firstFrameOnly) }
+        if info.bitsPerChannel > 8, !format.hasDepth { remarks.append(.depthReduced(as: format)) }
+        if recipe.format == nil, !info.format.canEncode {
+            remarks.append(.noEncoder(for: info.format))
+        }
+        guard recipe.keepsMetadata else { return remarks }
+        for kind in MetadataKind.allCases where info.metadataKinds.contains(kind) {
+            // libvips does not read EXIF in TIFF.
+            let isRead = kind != .exif || info.format != .tiff
+            if !isRead || !format.metadataKinds.contains(kind) {
+                remarks.append(.metadataDropped(kind, as: format))
+            }
+        }
+        return remarks
+    }
+
+    /// The remark on a number of photos, as a sentence.
+    public func sentence(for count: Int) -> String {
+        func pictures(_ kind: String = "") -> String {
+            "\(count) \(kind)picture\(count == 1 ? "" : "s")"
+        }
+        switch self {
+        case .firstFrameOnly:
+            return "\(pictures("animated ")): first frame only."
+        case .depthReduced(let format):
+            return "\(pictures()): 16 bits became 8, because \(format.displayName) has no more."
+        case .metadataDropped(let kind, let format):
+            return "\(pictures()): \(kind.rawValue) was not kept in \(format.displayName)."
+        case .noEncoder(let format):
+            return "\(pictures()): written as JPEG, because there is no encoder for "
+                + "\(format.displayName)."
+        }
+    }
+}
+
+extension ImageFormat {
+    /// The name for people.
+    public var displayName: String { self == .webp ? "WebP" : rawValue.uppercased() }
+}
+
+/// The limits on the headers of photos, by their origin.
+public struct SourceLimits: Sendable, Hashable {
+    /// The limits on a person's own files.
+    public var files: ImageLimits
+    /// The limits on downloads.
+    public var downloads: ImageLimits
+
+    /// Creates limits; by default, HEIF and AVIF are allowed only in files.
+    public init(files: ImageLimits = .ownFiles, downloads: ImageLimits = .standard) {
+        self.files = files
+        self.downloads = downloads
+    }
+
+    /// The limits on the photo at a URL: on a file if it has the scheme `file`.
+    func limits(for url: URL) -> ImageLimits { url.isFileURL ? files : downloads }
+}
+#endif

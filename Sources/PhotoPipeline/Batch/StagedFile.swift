@@ -1,0 +1,186 @@
+#if PhotoPipeline
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A file that has its contents, but not yet its name.
+///
+/// The bytes go into an unnamed file if the system supports that, otherwise into a hidden file
+/// beside the target. ``publish(replacing:)`` gives the file its name in one step, so the name
+/// never stands for partial contents. If the program stops before that step, the target is
+/// unchanged.
+final class StagedFile: Sendable {
+    /// The suffix of partial files, which remain if the program is killed while writing.
+    static let partialSuffix = ".classicphotos-partial"
+
+    /// The result of giving the file its name.
+    enum Publication { case done, nameIsTaken }
+
+    let path: LocalPath
+    /// The folders whose entries changed when the file's own folder was created.
+    let madeFolders: [LocalPath]
+    private let calls: FileCalls
+    private let file: Int32
+    /// The temporary name of the file; nil if it has none.
+    private let partial: LocalPath?
+    private let hasPartialName: Atomic<Bool>
+
+    /// Writes the bytes to a file that is not visible yet.
+    ///
+    /// - Parameter canBeUnnamed: the result of ``canNameUnnamedFiles(in:calls:)``.
+    init(
+        _ bytes: [UInt8], at path: LocalPath, canBeUnnamed: Bool = true,
+        calls: FileCalls = .system
+    ) throws(FileProblem) {
+        self.path = path
+        self.calls = calls
+        let folder = path.folder ?? LocalPath.workingFolder
+        madeFolders = try Self.makeFolder(folder)
+        let unnamed = canBeUnnamed ? Self.openUnnamed(in: folder) : nil
+        let partial = Self.partial(for: path, in: folder)
+        if let unnamed {
+            file = unnamed
+            self.partial = nil
+        } else {
+            // A killed run may have left this name as a second name of a result, which must not be
+            // truncated.
+            _ = partial.withCString { unlink($0) }
+            file = partial.withCString { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666) }
+            guard file >= 0 else { throw FileProblem(path, errno: errno) }
+            self.partial = partial
+        }
+        hasPartialName = Atomic(unnamed == nil)
+        let code = calls.writeAll(bytes, to: file)
+        guard code == 0 else { throw FileProblem(path, errno: code) }
+    }
+
+    deinit {
+        close(file)
+        removePartial()
+    }
+
+    private func removePartial() {
+        guard let partial, hasPartialName.exchange(false, ordering: .relaxed) else { return }
+        _ = partial.withCString { unlink($0) }
+    }
+
+    /// Sets the time of the last modification, as far as the file system can store it. A file
+    /// without its time is no reason to fail.
+    func setTime(_ time: FileTime) {
+        let time = timespec(tv_sec: time.seconds, tv_nsec: time.nanoseconds)
+        _ = futimens(file, [time, time])
+    }
+
+    /// Returns once the bytes are on the disk.
+    func sync() throws(FileProblem) {
+        guard calls.sync(file) == 0 else { throw FileProblem(path, errno: errno) }
+    }
+
+    /// Gives the file its name.
+    ///
+    /// - Parameter replacing: whether to replace an existing file of that name.
+    func publish(replacing: Bool) throws(FileProblem) -> Publication {
+        guard let partial else { return try publishUnnamed(replacing: replacing) }
+        if !replacing {
+            if calls.link(partial, path) == 0 {
+                removePartial()
+                return .done
+            }
+            // Some file systems do not support links.
+            guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(errno) else {
+                return try failedLinkResult()
+            }
+            var status = stat()
+            if path.withCString({ lstat($0, &status) }) == 0 { return .nameIsTaken }
+        }
+        guard calls.rename(partial, path) == 0 else { throw FileProblem(path, errno: errno) }
+        hasPartialName.store(false, ordering: .relaxed)
+        return .done
+    }
+
+    private func publishUnnamed(replacing: Bool) throws(FileProblem) -> Publication {
+        let source = Self.ownFiles.appending("\(file)".utf8)
+        guard replacing else {
+            return calls.link(source, path) == 0 ? .done : try failedLinkResult()
+        }
+        // A link cannot replace a file, but a rename can.
+        let partial = Self.partial(for: path, in: path.folder ?? .workingFolder)
+        _ = partial.withCString { unlink($0) }
+        guard calls.link(source, partial) == 0 else { throw FileProblem(path, errno: errno) }
+        guard calls.rename(partial, path) == 0 else {
+            let code = errno
+            _ = partial.withCString { unlink($0) }
+            throw FileProblem(path, errno: code)
+        }
+        return .done
+    }
+
+    private func failedLinkResult() throws(FileProblem) -> Publication {
+        guard errno == EEXIST else { throw FileProblem(path, errno: errno) }
+        return .nameIsTaken
+    }
+
+    private static func partial(for path: LocalPath, in folder: LocalPath) -> LocalPath {
+        folder.appending(".".utf8 + Array(path.name) + ".\(getpid())\(partialSuffix)".utf8)
+    }
+
+    /// The folder in which the system lists this process's open files.
+    private static let ownFiles = LocalPath.root.appending("proc/self/fd".utf8)
+
+    /// Opens an unnamed file; nil if the file system does not support unnamed files.
+    private static func openUnnamed(in folder: LocalPath) -> Int32? {
+        #if os(Linux)
+        // O_TMPFILE is __O_TMPFILE | O_DIRECTORY; Swift does not import __O_TMPFILE.
+        let flags = O_WRONLY | O_CLOEXEC | 0o20000000 | O_DIRECTORY
+        let file = folder.withCString { open($0, flags, 0o666) }
+        return file >= 0 ? file : nil
+        #else
+        return nil
+        #endif
+    }
+
+    /// Whether an unnamed file in this folder can get a name: requires /proc, and a file system
+    /// that supports both unnamed files and links.
+    static func canNameUnnamedFiles(in folder: LocalPath, calls: FileCalls = .system) -> Bool {
+        guard let file = openUnnamed(in: folder) else { return false }
+        defer { close(file) }
+        let name = partial(for: folder.appending("classicphotos".utf8), in: folder)
+        guard calls.link(ownFiles.appending("\(file)".utf8), name) == 0 else { return false }
+        _ = name.withCString { unlink($0) }
+        return true
+    }
+
+    /// Creates a folder and its missing parents.
+    ///
+    /// - Returns: the folders that got a new entry.
+    static func makeFolder(_ folder: LocalPath) throws(FileProblem) -> [LocalPath] {
+        let result = folder.withCString { mkdir($0, 0o777) }
+        if result == 0 { return [folder.folder ?? .workingFolder] }
+        switch errno {
+        case EEXIST:
+            var status = stat()
+            guard folder.withCString({ stat($0, &status) }) == 0 else {
+                throw FileProblem(folder, errno: errno)
+            }
+            guard status.st_mode & S_IFMT == S_IFDIR else {
+                throw FileProblem(folder, errno: ENOTDIR)
+            }
+            return []
+        case ENOENT:
+            guard let above = folder.folder else { throw FileProblem(folder, errno: ENOENT) }
+            let made = try makeFolder(above)
+            return try made + makeFolder(folder)
+        case let code:
+            throw FileProblem(folder, errno: code)
+        }
+    }
+}
+#endif

@@ -1,0 +1,89 @@
+#if PhotoPipeline
+// Events that concern the contents of the list, and its end.
+extension PhotoListController {
+    /// A person asked to retry a failed photo.
+    ///
+    /// The photo becomes new and starts from the download: immediately if the list is settled and
+    /// shows the row, otherwise the next time it does. The event is ignored for rows that do not
+    /// exist, have not failed, or whose failure is not retryable: pages may send outdated or
+    /// arbitrary requests.
+    public mutating func retryRequested(_ row: Row) -> [PhotoListAction] {
+        guard !isClosed, records.indices.contains(row.index) else { return [] }
+        switch records[row.index].state {
+        case .failed(let failure) where failure.isRetryable:
+            return renew(row)
+        case .failed, .new, .downloaded, .filtered:
+            return []
+        }
+    }
+
+    /// A person asked to retry all failed photos; those that no retry can help stay as they are.
+    ///
+    /// - Complexity: O(n) in the length of the list.
+    public mutating func retryOfAllRequested() -> [PhotoListAction] {
+        guard !isClosed, counts.failed > 0 else { return [] }
+        return records.indices.flatMap { retryRequested(Row($0)) }
+    }
+
+    /// The pictures of a photo were dropped from memory.
+    ///
+    /// The photo becomes new. An attempt to filter it is cancelled, because a filtration that
+    /// starts later would not find its picture. A visible row of a settled list restarts
+    /// immediately, so evict rows off the screen first.
+    public mutating func rowEvicted(_ row: Row) -> [PhotoListAction] {
+        guard !isClosed, records.indices.contains(row.index) else { return [] }
+        switch records[row.index].state {
+        case .downloaded, .filtered:
+            return renew(row)
+        case .new, .failed:
+            // The row has no picture: it was evicted twice, or it has failed since.
+            return []
+        }
+    }
+
+    /// A new list replaces this one; everything in progress is cancelled.
+    ///
+    /// The reported viewport and the phase stay, so that a list that arrives after its page starts
+    /// immediately.
+    ///
+    /// - Complexity: O(n) in the lengths of both lists.
+    public mutating func listReplaced(with records: [PhotoRecord]) -> [PhotoListAction] {
+        guard !isClosed else { return [] }
+        var actions: [PhotoListAction] = []
+        cancelAll(except: [], addingTo: &actions)
+        latestVersion = latestVersion.next
+        self.records = PhotoRecordTable(records, version: latestVersion)
+        findVisibleRows()
+        counts = PhotoStateCounts(of: records)
+        nextNaiveRow = 0
+        startNaiveRows(addingTo: &actions)
+        if phase == .settled { scheduleVisibleRows(addingTo: &actions) }
+        checkInvariants()
+        return actions
+    }
+
+    /// The page was closed; everything in progress is cancelled, and every later event is ignored.
+    ///
+    /// Suspended queues are resumed, so that their cancelled operations can leave.
+    public mutating func pageClosed() -> [PhotoListAction] {
+        guard !isClosed else { return [] }
+        let wasSuspended = isSuspended
+        phase = .closed
+        var actions: [PhotoListAction] = []
+        cancelAll(except: [], addingTo: &actions)
+        if wasSuspended { actions.append(.resumeQueues) }
+        checkInvariants()
+        return actions
+    }
+
+    private mutating func renew(_ row: Row) -> [PhotoListAction] {
+        var actions: [PhotoListAction] = []
+        cancel(row, addingTo: &actions)
+        set(row, to: .new)
+        actions.append(show(row))
+        startIfShown(row, addingTo: &actions)
+        checkInvariants()
+        return actions
+    }
+}
+#endif

@@ -1,0 +1,535 @@
+#if PhotoPipeline
+public import PhotoImaging
+import Operations
+public import OperationsInsight
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// One page's list of photos: a controller for the decisions, queues for the work, and the
+/// pictures.
+///
+/// Each page has its own session, so one person's scrolling never stops another person's list. The
+/// session is an actor: call it from any thread or task; it handles one event at a time.
+public actor PhotoListSession {
+    /// How a session processes photos.
+    public struct Options: Sendable {
+        /// The filters, applied in order.
+        public var filters: [ImageFilter]
+        /// The box that pictures are shrunk to fit.
+        public var size: PixelSize
+        /// The limits that a picture must meet before it is decoded.
+        public var limits: SourceLimits
+        /// The maximum number of simultaneous downloads.
+        public var downloads: Int
+        /// The maximum number of simultaneous pixel stages of this page; nil for as many as the
+        /// capacity allows.
+        public var filtrations: Int?
+        /// The processors and the memory for decoding that the page shares with other pages.
+        public var capacity = PixelCapacity.shared
+        /// The maximum size of the pictures kept in memory, in bytes.
+        public var pictureBytes: Int
+        /// The cache of downloads on the disk; nil for none.
+        public var diskCache: PhotoDiskCache?
+        /// The facts of downloaded photos, which all sessions with these options share.
+        public var facts = PhotoFactTable()
+        /// Records the session's queues; nil for no recording.
+        public var timeline: OperationTimeline?
+
+        /// Creates options; the defaults are sepia at 0.8, 320 × 320 pixels, 6 downloads and 256
+        /// MiB.
+        public init(
+            filters: [ImageFilter] = [.sepia(intensity: 0.8)],
+            size: PixelSize = PixelSize(width: 320, height: 320),
+            limits: SourceLimits = SourceLimits(),
+            downloads: Int = 6, filtrations: Int? = nil, pictureBytes: Int = 256 << 20
+        ) {
+            self.filters = filters
+            self.size = size
+            self.limits = limits
+            self.downloads = downloads
+            self.filtrations = filtrations
+            self.pictureBytes = pictureBytes
+        }
+    }
+
+    private let options: Options
+    let loader: PhotoLoader
+    var controller: PhotoListController
+    var pending: PendingOperations
+    private var downloadTally = QueueTally()
+    private var filtrationTally = QueueTally()
+    var engine: Engine
+    private var pictures: PictureStore
+    var changedRows: Set<Row> = []
+    private var revisions = RowRevisions()
+    private var changeSignal: AsyncStream<Void>.Continuation?
+    let progress = ProgressTable()
+
+    /// Creates the session of a page that has not reported its visible rows yet.
+    ///
+    /// - Parameters:
+    ///   - records: the photos; rows are indices in this list.
+    ///   - options: how the session processes photos.
+    ///   - loader: loads the photos. Pages with the same loader share downloads, decoded and
+    ///     rendered pictures. Its limits and its capacity apply.
+    public init(records: [PhotoRecord], options: Options, loader: PhotoLoader) {
+        self.options = options
+        self.loader = loader
+        self.controller = PhotoListController(records: records)
+        self.pending = PendingOperations(
+            downloads: options.downloads,
+            filtrations: options.filtrations ?? options.capacity.processors.permits)
+        self.engine = Engine(timeline: options.timeline)
+        for queue in pending.queues { engine.timeline.record(queue) }
+        self.pictures = PictureStore(byteLimit: options.pictureBytes)
+    }
+
+    /// Creates the session of a page that shares nothing with other pages.
+    public init(records: [PhotoRecord], options: Options, downloader: PhotoDownloader) {
+        self.init(
+            records: records, options: options,
+            loader: PhotoLoader(downloader: downloader, options: options.forLoader))
+    }
+
+    deinit {
+        // Released without close(): suspended queues would keep their operations forever.
+        pending.cancelAll()
+    }
+
+    // MARK: Events from the person
+
+    /// The page scrolled, was resized, or settled.
+    ///
+    /// While the list is dragged or decelerates, no new work starts. When the list has settled,
+    /// work on invisible rows is cancelled, visible rows are processed, and the queues resume.
+    public func scrolled(to rows: Range<Row>, _ phase: ScrollPhase) {
+        scrolled(phase) { $0.viewportChanged(to: rows) }
+    }
+
+    /// The page scrolled, was resized, or settled, and shows the list in another order, or only a
+    /// part of it.
+    ///
+    /// - Parameters:
+    ///   - rows: the visible rows in the order in which they are shown.
+    ///   - phase: whether the page is dragged, decelerates, or has settled.
+    public func scrolled(to rows: [Row], _ phase: ScrollPhase) {
+        scrolled(phase) { $0.viewportChanged(to: rows) }
+    }
+
+    private func scrolled(
+        _ phase: ScrollPhase,
+        _ changeViewport: (inout PhotoListController) -> [PhotoListAction]
+    ) {
+        switch phase {
+        case .dragging:
+            perform(controller.dragBegan())
+            perform(changeViewport(&controller))
+        case .decelerating:
+            // A page may omit the drag if a wheel scroll began and ended between two of its
+            // reports.
+            perform(controller.dragBegan())
+            perform(controller.dragEnded(willDecelerate: true))
+            perform(changeViewport(&controller))
+        case .settled:
+            perform(changeViewport(&controller))
+            perform(controller.dragEnded(willDecelerate: false))
+        }
+        for row in controller.visibleRows { pictures.touch(row) }
+    }
+
+    /// A person asked to retry a failed row.
+    public func retryRequested(_ row: Row) { perform(controller.retryRequested(row)) }
+
+    /// A person asked to retry all failed rows; those that no retry can help stay as they are.
+    public func retryOfAllRequested() { perform(controller.retryOfAllRequested()) }
+
+    /// The page listens no more, but may come back; its work is cancelled.
+    ///
+    /// The pictures stay, and the page's next report of its visible rows starts the work again.
+    public func pageLeft() {
+        // Naive mode would go on with the rest of the list. A page that returns switches it on
+        // again.
+        setNaive(false)
+        scrolled(to: [Row](), .settled)
+    }
+
+    /// The page was closed; all work is cancelled.
+    public func close() {
+        perform(controller.pageClosed())
+        pending.close()
+        engine.ticks?.cancel()
+        pictures.removeAll()
+        changeSignal?.finish()
+    }
+
+    // MARK: Queries from the page
+
+    /// Returns a stream that yields after each change; then call ``takeUpdate()``.
+    ///
+    /// Unread signals are merged into one, so a slow page costs no memory. There is one subscriber:
+    /// a new stream ends the previous stream. Closing the session ends the stream too.
+    public func subscribe() -> AsyncStream<Void> {
+        changeSignal?.finish()
+        let (stream, continuation) = AsyncStream<Void>.makeStream(
+            bufferingPolicy: .bufferingNewest(1))
+        changeSignal = controller.isClosed ? nil : continuation
+        if controller.isClosed { continuation.finish() }
+        return stream
+    }
+
+    /// Yields to the stream without a change, so that the subscriber can send a heartbeat.
+    public func signalHeartbeat() { signalChange() }
+
+    func signalChange() { changeSignal?.yield() }
+
+    /// The state of one row, and whether work on it is in progress.
+    public struct RowUpdate: Sendable, Hashable {
+        /// The photo, state and version of the row.
+        public let change: PhotoRowChange
+        /// Whether an operation for the row is running or queued.
+        public let isActive: Bool
+        /// What is known of the photo's contents; nil before its first download.
+        public let facts: PhotoFacts?
+        /// The name of the picture of the row's state, see ``picture(_:named:)``; nil if there is
+        /// none.
+        public let picture: String?
+    }
+
+    /// The changes that a page has not received yet.
+    public struct Update: Sendable {
+        /// The changed rows, in order.
+        public let rows: [RowUpdate]
+        /// The number of photos in each state.
+        public let counts: PhotoStateCounts
+        /// The state of the download queue, then of the filtration queue.
+        public let queues: [QueueGauge]
+        /// The number of the state of the rows; it grows with each update that has rows.
+        public let revision: Int
+        /// The progress of the downloads that have made progress since the last update.
+        public let progress: [RowProgress]
+    }
+
+    /// Returns the changes since the last call.
+    public func takeUpdate() -> Update {
+        let rows = changedRows.sorted()
+        noteChanges()
+        return update(of: rows)
+    }
+
+    /// Returns the changes since an earlier update, for a page that may have missed later ones.
+    ///
+    /// The next ``takeUpdate()`` returns only the changes after this call.
+    ///
+    /// - Parameter revision: the revision of the last update that the page has received.
+    /// - Returns: nil if this session has made no such revision.
+    public func takeUpdate(since revision: Int) -> Update? {
+        noteChanges()
+        return revisions.rows(since: revision).map { update(of: $0) }
+    }
+
+    private func noteChanges() {
+        revisions.note(changedRows)
+        changedRows = []
+    }
+
+    /// Returns the complete state for a new page: all rows that differ from their initial state,
+    /// and all rows whose facts are known.
+    ///
+    /// The next ``takeUpdate()`` returns only the changes after this call.
+    ///
+    /// - Complexity: O(n) in the length of the list.
+    public func takeSnapshot() -> Update {
+        noteChanges()
+        let facts = options.facts.all
+        let rows = controller.records.indices.filter { index in
+            let record = controller.records[index]
+            return record.state != .new || controller.work[Row(index)] != nil
+                || facts[record.id] != nil
+        }
+        return update(of: rows.map { Row($0) })
+    }
+
+    /// Returns a picture of a row, and the version of the row that it belongs to.
+    public func picture(
+        _ row: Row, _ stage: PictureStage
+    ) -> (image: EncodedImage, version: PictureVersion)? {
+        guard let stored = pictures[row], let current = controller.currentState(of: row) else {
+            return nil
+        }
+        let picture = stage == .filtered ? stored.filtered : stored.downloaded
+        return picture.map { ($0.image, current.version) }
+    }
+
+    /// Returns a picture of a row by its name; nil if the row has no such picture any more.
+    ///
+    /// The name follows from the contents of the picture, so a picture with a name never changes.
+    public func picture(_ row: Row, named name: String) -> EncodedImage? {
+        guard let stored = pictures[row] else { return nil }
+        return [stored.filtered, stored.downloaded].compactMap(\.self).first { $0.name == name }?
+            .image
+    }
+
+    /// A choice between a row's pictures.
+    public enum PictureStage: String, Sendable, CaseIterable {
+        /// The picture as downloaded, shrunk.
+        case downloaded
+        /// The filtered picture.
+        case filtered
+    }
+
+    /// The state of each photo, in the order of the list.
+    ///
+    /// - Complexity: O(n) in the length of the list.
+    public var states: [PhotoState] { controller.records.map(\.state) }
+
+    private func update(of rows: [Row]) -> Update {
+        var updates: [RowUpdate] = []
+        for row in rows {
+            guard let change = controller.currentState(of: row) else { continue }
+            updates.append(
+                RowUpdate(
+                    change: change, isActive: controller.work[row] != nil,
+                    facts: options.facts[change.id], picture: pictureName(row, change.state)))
+        }
+        return Update(
+            rows: updates, counts: controller.counts, queues: gauges,
+            revision: revisions.latest, progress: progress.take())
+    }
+
+    private func pictureName(_ row: Row, _ state: PhotoState) -> String? {
+        switch state {
+        case .new, .failed: nil
+        case .downloaded: pictures[row]?.downloaded?.name
+        case .filtered: pictures[row]?.filtered?.name
+        }
+    }
+
+    /// The state of the download queue, then of the filtration queue.
+    public var gauges: [QueueGauge] {
+        [
+            downloadTally.gauge(of: pending.downloadQueue),
+            filtrationTally.gauge(of: pending.filtrationQueue),
+        ]
+    }
+
+    // MARK: Actions of the controller
+
+    func perform(_ actions: [PhotoListAction]) {
+        for action in actions {
+            switch action {
+            case .suspendQueues: pending.isScrolling = true
+            case .resumeQueues: pending.isScrolling = false
+            case .cancel(let row, let generation):
+                pending.cancel(row, generation: generation)
+                changedRows.insert(row)
+            case .start(let row, let generation, .download, let record):
+                download(row, generation, record)
+                changedRows.insert(row)
+            case .start(let row, let generation, .filtration, _):
+                engine.hits += 1
+                filter(row, generation)
+                changedRows.insert(row)
+            case .show(let change):
+                changedRows.insert(change.row)
+            }
+        }
+        changeSignal?.yield()
+    }
+
+    /// Runs download → decode → encode, and from the decoded pixels filter → encode.
+    private func download(_ row: Row, _ generation: Generation, _ record: PhotoRecord) {
+        guard let url = record.url else {
+            preconditionFailure("\(record.name) has no URL, so it should have failed already")
+        }
+        let request = PhotoRequest(url: url, fitting: options.size)
+        let watch = progressWatch(url, of: row)
+        let download = TypedOperation { [loader] in
+            let end = watch()
+            defer { _ = end() }
+            return try await loader.original(for: request)
+        }
+        download.name = "Download \(PhotoURL.name(of: url))"
+        let facts = options.facts
+        let decode = TypedOperation(after: download) { [loader] original in
+            let photo = try await loader.photo(from: original, for: request)
+            if let found = photo.facts { facts[record.id] = found }
+            return photo
+        }
+        decode.name = "Decode"
+        let encode = encoding(after: decode)
+        // Show the unfiltered picture before the filtered one.
+        decode.queuePriority = .high
+        encode.queuePriority = .high
+        onCompletion(of: decode) { await $0.decoded(row, $1) }
+        onCompletion(of: encode) { await $0.downloaded(row, generation, $1, decode) }
+
+        pending.startDownload(
+            row, .init(generation: generation, operations: [download, decode, encode]))
+        let filter = TypedOperation(after: decode) { [loader, filters] photo in
+            try await loader.processed(photo, by: filters)
+        }
+        let stages = [decode, encode] + filtration(row, generation, filter)
+        for operation in [download, decode, encode] { limitIfNaive(operation) }
+        if let last = stages.last { chainIfNaive(download, last: [encode, last]) }
+        onCompletion(of: download) { await $0.downloadFinished($1, before: stages) }
+        pending.downloadQueue.addOperation(download)
+    }
+
+    /// Runs filter → encode on pixels that are already in memory.
+    private func filter(_ row: Row, _ generation: Generation) {
+        guard let photo = pictures[row]?.photo else {
+            preconditionFailure("\(row) was downloaded, but its pixels are missing")
+        }
+        let filter = TypedOperation { [loader, filters] in
+            try await loader.processed(photo, by: filters)
+        }
+        let filtration = filtration(row, generation, filter)
+        if let last = filtration.last { chainIfNaive(filter, last: [last]) }
+        pending.filtrationQueue.addOperations(filtration, waitUntilFinished: false)
+    }
+
+    private func filtration(
+        _ row: Row, _ generation: Generation, _ filter: TypedOperation<Photo>
+    ) -> [Operation] {
+        filter.name = "Filter"
+        let encode = encoding(after: filter)
+        for operation in [filter, encode] { limitIfNaive(operation) }
+        onCompletion(of: filter) { await $0.pixelStageFinished($1) }
+        onCompletion(of: encode) { await $0.filtered(row, generation, $1) }
+        pending.startFiltration(row, .init(generation: generation, operations: [filter, encode]))
+        return [filter, encode]
+    }
+
+    private var filters: [PhotoProcessor] {
+        options.filters.isEmpty ? [] : [.filters(options.filters)]
+    }
+
+    private func encoding(after photo: TypedOperation<Photo>) -> TypedOperation<EncodedImage> {
+        let encode = TypedOperation(after: photo) { [loader] photo in
+            try await loader.encoded(photo, as: .jpeg, quality: Self.quality)
+        }
+        encode.name = "Encode"
+        return encode
+    }
+
+    private static let quality = 82
+
+    /// Calls the session after an operation has finished.
+    ///
+    /// If the session is released before a download has ended, the later stages are never added and
+    /// never finish. So their completion blocks are never dropped, and must not retain them.
+    ///
+    /// - Parameter body: runs on the session.
+    private func onCompletion<Stage: Operation>(
+        of operation: Stage, _ body: @escaping @Sendable (PhotoListSession, Stage) async -> Void
+    ) {
+        operation.completionBlock = { [weak self, weak operation] in
+            guard let self, let operation else { return }
+            Task { await body(self, operation) }
+        }
+    }
+
+    // MARK: Results of the operations
+
+    /// The later stages are added even if the download failed: they then finish and report that.
+    private func downloadFinished(
+        _ operation: TypedOperation<PhotoOriginal>, before stages: [Operation]
+    ) {
+        downloadTally.operationFinished(operation)
+        if case .produced(let original) = operation.outcome { engine.found(original) }
+        pending.filtrationQueue.addOperations(stages, waitUntilFinished: false)
+        changeSignal?.yield()
+    }
+
+    /// The row may have been sent already, without the facts that the decoding has found.
+    private func decoded(_ row: Row, _ decode: Operation) {
+        changedRows.insert(row)
+        pixelStageFinished(decode)
+    }
+
+    private func pixelStageFinished(_ operation: Operation) {
+        filtrationTally.operationFinished(operation)
+        changeSignal?.yield()
+    }
+
+    func downloaded(
+        _ row: Row, _ generation: Generation, _ encode: TypedOperation<EncodedImage>,
+        _ decode: TypedOperation<Photo>
+    ) {
+        pixelStageFinished(encode)
+        pending.downloadEnded(row, generation: generation)
+        guard isCurrent(row, generation) else {
+            // The end of the filtration was faster; the unfiltered picture is still needed.
+            if pictures[row]?.generation == generation, case .produced(let image) = encode.outcome {
+                keep(row) { $0.downloaded = NamedPicture(image) }
+            }
+            return
+        }
+        switch (encode.outcome, decode.outcome) {
+        case (.produced(let image), .produced(let photo)):
+            keep(row) {
+                $0.downloaded = NamedPicture(image)
+                $0.photo = photo
+            }
+            perform(controller.rowDownloaded(row, generation: generation))
+        case (.failed(let failure), _):
+            fail(row, generation, failure)
+        default:
+            perform(controller.rowCancelled(row, generation: generation))
+        }
+    }
+
+    func filtered(
+        _ row: Row, _ generation: Generation, _ encode: TypedOperation<EncodedImage>
+    ) {
+        pixelStageFinished(encode)
+        pending.filtrationEnded(row, generation: generation)
+        guard isCurrent(row, generation) else { return }
+        switch encode.outcome {
+        case .produced(let image):
+            keep(row) {
+                $0.filtered = NamedPicture(image)
+                $0.photo = nil
+                $0.generation = generation
+            }
+            engine.photoFinished()
+            perform(controller.rowFiltered(row, generation: generation))
+        case .failed(let failure):
+            fail(row, generation, failure)
+        case .cancelled, .pending:
+            perform(controller.rowCancelled(row, generation: generation))
+        }
+    }
+
+    private func fail(_ row: Row, _ generation: Generation, _ failure: PhotoFailure) {
+        pending.cancel(row, generation: generation)
+        pictures.remove(row)
+        perform(controller.rowFailed(row, generation: generation, failure))
+    }
+
+    private func isCurrent(_ row: Row, _ generation: Generation) -> Bool {
+        controller.work[row]?.generation == generation
+    }
+
+    private func keep(_ row: Row, _ change: (inout PictureStore.Pictures) -> Void) {
+        let evicted = pictures.update(row, keeping: controller.viewport.set, change)
+        for row in evicted { perform(controller.rowEvicted(row)) }
+    }
+}
+
+extension PhotoListSession.Options {
+    /// The options of a loader for sessions with these options.
+    public var forLoader: PhotoLoader.Options {
+        var loader = PhotoLoader.Options()
+        loader.limits = limits
+        loader.capacity = capacity
+        loader.diskCache = diskCache
+        loader.timeline = timeline
+        return loader
+    }
+}
+#endif

@@ -1,0 +1,71 @@
+#if PhotoPipeline
+import PhotoImaging
+import Synchronization
+
+/// Pictures in memory, up to a number of bytes; drops the least recently used first.
+///
+/// Thread-safe. Each operation takes constant time, apart from the pictures that it drops.
+final class PictureCache: Sendable {
+    /// A picture that can be kept.
+    enum Picture: Sendable {
+        case pixels(Bitmap, PhotoFacts?)
+        case file(EncodedImage)
+        case original([UInt8])
+
+        var byteCount: Int {
+            switch self {
+            case .pixels(let bitmap, _): bitmap.byteCount
+            case .file(let image): image.bytes.count
+            case .original(let bytes): bytes.count
+            }
+        }
+    }
+
+    /// The memory that an entry takes in addition to its picture, approximately.
+    private static let overhead = 400
+
+    private let pictures: Mutex<ByteCache<PictureKey, Picture>>
+
+    /// - Parameter limit: the maximum size of all pictures in bytes; 0 to keep none.
+    init(limit: Int) { pictures = Mutex(ByteCache(byteLimit: limit, largestEntry: limit)) }
+
+    /// The size of all pictures in bytes.
+    var byteCount: Int { pictures.withLock { $0.byteCount } }
+
+    func photo(_ key: PictureKey, from origin: Photo.Origin) -> Photo? {
+        guard case .pixels(let bitmap, let facts)? = picture(key) else { return nil }
+        return Photo(bitmap: bitmap, origin: origin, facts: facts, key: key)
+    }
+
+    func insert(_ photo: Photo) { insert(.pixels(photo.bitmap, photo.facts), for: photo.key) }
+
+    func file(_ key: PictureKey) -> EncodedImage? {
+        if case .file(let image)? = picture(key) { image } else { nil }
+    }
+
+    func original(_ key: PictureKey) -> [UInt8]? {
+        if case .original(let bytes)? = picture(key) { bytes } else { nil }
+    }
+
+    /// Whether the picture is in memory; does not count as a use.
+    func contains(_ key: PictureKey) -> Bool { pictures.withLock { $0.contains(key) } }
+
+    private func picture(_ key: PictureKey) -> Picture? {
+        pictures.withLock { $0.value(for: key) }
+    }
+
+    /// Keeps a picture, unless it is larger than the limit.
+    func insert(_ picture: Picture, for key: PictureKey) {
+        let cost = picture.byteCount + Self.overhead
+        // Released without the lock.
+        let dropped = pictures.withLock { $0.insert(picture, byteCount: cost, for: key) }
+        withExtendedLifetime(dropped) {}
+    }
+
+    /// Drops all pictures.
+    func removeAll() {
+        let dropped = pictures.withLock { $0.removeAll() }
+        withExtendedLifetime(dropped) {}
+    }
+}
+#endif

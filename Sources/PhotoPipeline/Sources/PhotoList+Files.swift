@@ -1,0 +1,91 @@
+#if PhotoPipeline
+import PhotoImaging
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension PhotoList {
+    /// Reads a list, or makes a list of a single picture.
+    ///
+    /// A file with the extension of a picture is not read. Relative URLs in the list are relative
+    /// to its folder. Blocks while reading, so do not call from the main thread or an event loop.
+    ///
+    /// - Parameters:
+    ///   - file: a file URL.
+    ///   - name: the name of the file in messages; `nil` for the last component of its path.
+    ///   - limits: the limits on the size of the list.
+    public static func read(
+        file: URL, named name: String? = nil, limits: PhotoListLimits = .standard
+    ) throws(PhotoSourceError) -> PhotoList {
+        precondition(file.isFileURL, "A list at \(file) has to be fetched before it is parsed.")
+        let name = name ?? PhotoURL.name(of: file)
+        guard let path = LocalPath(file) else {
+            throw PhotoSourceError(
+                .notFound, source: name, problem: "there is no such file or folder",
+                advice: "check the name")
+        }
+        var list = try read(path, file, named: name, limits: limits)
+        list.folders = [path.folder ?? .workingFolder]
+        return list
+    }
+
+    private static func read(
+        _ path: LocalPath, _ file: URL, named name: String, limits: PhotoListLimits
+    ) throws(PhotoSourceError) -> PhotoList {
+        guard
+            case .file(let byteCount) = try LocalFiles.kind(
+                of: path, followingLinks: true, named: name)
+        else {
+            throw PhotoSourceError(
+                .notReadable, source: name, problem: "this is not a regular file",
+                advice: "specify a list or a picture")
+        }
+        if PictureFiles.isPicture(named: name) {
+            return try parse(bytes: [], named: name, relativeTo: file, limits: limits)
+        }
+        if byteCount > limits.bytes {
+            // Not read as a whole, so that a video named by mistake does not fill the memory. But
+            // the file may be a picture with an unusual extension.
+            let start = try LocalFiles.bytes(
+                of: path, limit: ImageFormat.signatureLength, named: name)
+            guard PictureFiles.isPicture(start) else { throw .tooManyBytes(name, limits) }
+            return try parse(bytes: start, named: name, relativeTo: file, limits: limits)
+        }
+        let bytes = try LocalFiles.bytes(of: path, named: name)
+        return try parse(bytes: bytes, named: name, relativeTo: file, limits: limits)
+    }
+
+    /// Finds the pictures in a folder and its subfolders.
+    ///
+    /// Photos are named by their path in the folder and sorted in natural order. Pictures are
+    /// recognized by extension, and files with an unknown extension by their first bytes; decoding
+    /// then shows whether a file really is a picture. ``unsupportedFiles`` lists pictures in
+    /// unsupported formats. Names need not be UTF-8.
+    ///
+    /// Hidden files and folders are skipped. A link to a picture inside the folder is included; a
+    /// link to a file outside is not, and linked folders are not entered, so no picture is found
+    /// twice and the search terminates. An unreadable subfolder becomes a failed record.
+    ///
+    /// Blocks while reading, so do not call from the main thread or an event loop.
+    ///
+    /// - Parameters:
+    ///   - folder: a file URL.
+    ///   - name: the name of the folder in messages; `nil` for the last component of its path.
+    ///   - entersSubfolders: whether to search in subfolders, too.
+    ///   - limits: the limits on the number of pictures and the depth of nested folders.
+    /// - Throws: ``PhotoSourceError``, also if the folder contains no picture.
+    public static func read(
+        folder: URL, named name: String? = nil, enteringSubfolders entersSubfolders: Bool = true,
+        limits: PhotoListLimits = .standard
+    ) throws(PhotoSourceError) -> PhotoList {
+        precondition(folder.isFileURL, "A folder at \(folder) cannot be read.")
+        let name = name ?? PhotoURL.name(of: folder)
+        var reader = try FolderReader(
+            folder, named: name, entersSubfolders: entersSubfolders, limits: limits)
+        return try reader.read()
+    }
+}
+#endif

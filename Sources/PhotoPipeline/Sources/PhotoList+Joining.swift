@@ -1,0 +1,78 @@
+#if PhotoPipeline
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+extension PhotoList {
+    /// Joins several lists, in order.
+    ///
+    /// A photo that an earlier list contains already is left out of later lists. Photos of a list
+    /// with a prefix get the prefix and a slash before their names, so that the files of several
+    /// folders stay apart.
+    public static func joining(_ lists: [(prefix: String?, list: PhotoList)]) -> PhotoList {
+        guard lists.count > 1 else { return lists.first?.list ?? PhotoList(records: []) }
+        var records: [PhotoRecord] = []
+        var known: Set<String> = []
+        for (prefix, list) in lists {
+            let new = list.records.filter { record in
+                record.url.map { !known.contains($0.absoluteString) } ?? true
+            }
+            known.formUnion(list.records.compactMap { $0.url?.absoluteString })
+            records += new.map { record in prefix.map { record.prefixed($0) } ?? record }
+        }
+        return PhotoList(
+            records: records,
+            skippedFileCount: lists.reduce(0) { $0 + $1.list.skippedFileCount },
+            unsupportedFiles: lists.flatMap(\.list.unsupportedFiles),
+            folders: lists.flatMap(\.list.folders))
+    }
+
+    /// Leaves out the photos whose names match a pattern, as a shell's `*`, `?` and `[a-z]`.
+    ///
+    /// A pattern without a slash is compared with each part of a name, so `raw` excludes a folder
+    /// and `*.gif` excludes files in all folders. A pattern with a slash is compared with the whole
+    /// name, and with the folders at its start.
+    public func excluding(_ patterns: [String]) -> PhotoList {
+        let patterns = patterns.map { pattern in
+            pattern.hasSuffix("/") ? String(pattern.dropLast()) : pattern
+        }
+        guard !patterns.isEmpty else { return self }
+        return PhotoList(
+            records: records.filter { !$0.matches(patterns) }, skippedFileCount: skippedFileCount,
+            unsupportedFiles: unsupportedFiles, folders: folders)
+    }
+}
+
+extension PhotoRecord {
+    fileprivate func prefixed(_ prefix: String) -> PhotoRecord {
+        guard let url else { return self }
+        let bytes = nameBytes.map { Array(prefix.utf8) + [UInt8(ascii: "/")] + $0 }
+        return PhotoRecord(id: id, name: "\(prefix)/\(name)", nameBytes: bytes, url: url)
+    }
+
+    fileprivate func matches(_ patterns: [String]) -> Bool {
+        let parts = name.split(separator: "/").map(String.init)
+        return patterns.contains { pattern in
+            pattern.contains("/")
+                ? parts.indices.contains { fits(parts[...$0].joined(separator: "/"), pattern) }
+                : parts.contains { fits($0, pattern) }
+        }
+    }
+
+    private func fits(_ text: String, _ pattern: String) -> Bool {
+        fnmatch(pattern, text, FNM_PATHNAME) == 0
+    }
+}
+#endif

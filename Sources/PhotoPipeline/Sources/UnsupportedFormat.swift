@@ -1,0 +1,63 @@
+#if PhotoPipeline
+/// A picture format that cannot be read, recognized by the extension of a file name.
+///
+/// Such a file is a valid picture, so it is reported by name and not counted among the files that
+/// are not pictures.
+struct UnsupportedFormat {
+    /// The name of the format with an article, as in "a BMP picture".
+    let name: String
+
+    /// Why the format is not read, as a clause.
+    var reason: String {
+        Self.unsafe.contains(name)
+            ? "its decoder is not safe with damaged or malicious files"
+            : "there is no decoder for it"
+    }
+
+    private static let unsafe: Set = [
+        "a BMP picture", "a JPEG XL picture", "a JPEG 2000 picture", "an SVG drawing",
+    ]
+
+    /// The format for a file's name; nil if the extension is unknown.
+    init?(of name: some BidirectionalCollection<UInt8>) {
+        guard let fileExtension = PictureFiles.fileExtension(of: name),
+            let format = Self.names[fileExtension]
+        else { return nil }
+        self.name = format
+    }
+
+    private static let names: [String: String] = {
+        var names: [String: String] = [:]
+        for (name, extensions) in formats {
+            for text in extensions.split(separator: " ") { names[String(text)] = name }
+        }
+        return names
+    }()
+
+    private static let formats = [
+        (
+            "a camera's raw file",
+            "3fr arw cr2 cr3 crw dcr dng erf fff iiq k25 kdc mef mos mrw nef nrw orf pef raf raw rw2 "
+                + "rwl sr2 srf srw x3f"
+        ),
+        ("a BMP picture", "bmp dib"),
+        ("a JPEG XL picture", "jxl"),
+        ("a JPEG XR picture", "jxr wdp hdp"),
+        ("a JPEG 2000 picture", "jp2 j2k j2c jpc jpf jpx jpm"),
+        ("an SVG drawing", "svg svgz"),
+        ("a Photoshop document", "psd psb"),
+        ("a GIMP document", "xcf"),
+        ("a Krita document", "kra"),
+        ("a PostScript drawing", "eps ps ai"),
+        ("an OpenEXR picture", "exr"),
+        ("a Radiance picture", "hdr"),
+        ("an icon (ICO)", "ico cur"),
+        ("a Targa picture", "tga"),
+        ("a PCX picture", "pcx"),
+        ("a Netpbm picture", "pbm pgm ppm pnm pam"),
+        ("an X11 picture", "xbm xpm xwd"),
+        ("a QOI picture", "qoi"),
+        ("a DirectDraw surface", "dds"),
+    ]
+}
+#endif

@@ -1,0 +1,182 @@
+#if PhotoPipeline
+import Foundation
+import Synchronization
+
+/// Finds and sorts the photos of a list.
+///
+/// Names are prepared once, and the sizes and times of local files are read once, at the first call
+/// that needs them. All methods are thread-safe; the first call for a long list takes up to a
+/// second, so call on a thread that may block.
+public final class PhotoOrder: Sendable {
+    /// The keys by which photos are sorted.
+    public enum Key: String, Sendable, CaseIterable {
+        /// The order of the list itself.
+        case list
+        /// By name as people do it: photo2 before photo10.
+        case name
+        /// By the time of the exposure, otherwise of the file's last change; the latest first.
+        case date
+        /// By the size of the file; the largest first.
+        case size
+        /// Failed photos first, then new, downloaded and filtered ones.
+        case state
+    }
+
+    private struct FileFacts {
+        let byteCount: Int?
+        let seconds: Int?
+    }
+
+    private struct Prepared {
+        /// The names without case and accents.
+        var names: [String]?
+        var rowsByName: [Int]?
+        var files: [FileFacts]?
+    }
+
+    private let records: [PhotoRecord]
+    private let facts: PhotoFactTable
+    private let prepared = Mutex(Prepared())
+
+    /// - Parameters:
+    ///   - records: the list; rows are indices in it.
+    ///   - facts: the facts of downloaded photos.
+    public init(records: [PhotoRecord], facts: PhotoFactTable) {
+        self.records = records
+        self.facts = facts
+    }
+
+    /// The rows whose names contain a text, in an order.
+    ///
+    /// - Parameters:
+    ///   - query: the text, regardless of case and accents; all photos contain an empty text.
+    ///   - key: the order. Photos for which it is not known come last, in the order of the list.
+    ///   - state: the state that the photos must have; nil for any.
+    ///   - states: the state of each photo of the list.
+    /// - Complexity: O(n log n) in the length of the list.
+    public func rows(
+        matching query: String, sortedBy key: Key, in state: PhotoState.Kind?,
+        states: [PhotoState]
+    ) -> [Int] {
+        var rows = key == .name ? rowsByName() : Array(records.indices)
+        if let state { rows = rows.filter { states[$0].kind == state } }
+        let query = Self.folded(query)
+        if !query.isEmpty {
+            let names = names()
+            rows = rows.filter { names[$0].contains(query) }
+        }
+        switch key {
+        case .list, .name: return rows
+        case .state: return sorted(rows) { -states[$0].kind.rank }
+        case .date:
+            let (all, files) = (facts.all, files())
+            return sorted(rows) { row in
+                all[records[row].id]?.taken.flatMap(Self.seconds) ?? files[row].seconds
+            }
+        case .size:
+            let (all, files) = (facts.all, files())
+            return sorted(rows) { all[records[$0].id]?.byteCount ?? files[$0].byteCount }
+        }
+    }
+
+    /// Sorts by descending values; equal values keep their order, and unknown ones come last.
+    private func sorted(_ rows: [Int], by value: (Int) -> Int?) -> [Int] {
+        rows.map { (row: $0, value: value($0) ?? .min) }
+            .sorted { ($1.value, $0.row) < ($0.value, $1.row) }
+            .map(\.row)
+    }
+
+    // MARK: Preparation
+
+    // Two threads may prepare the same values at once; both results are equal.
+
+    private func names() -> [String] {
+        if let names = prepared.withLock({ $0.names }) { return names }
+        let names = records.map { Self.folded($0.name) }
+        prepared.withLock { $0.names = names }
+        return names
+    }
+
+    private func rowsByName() -> [Int] {
+        if let rows = prepared.withLock({ $0.rowsByName }) { return rows }
+        let names = records.map { NaturalOrder($0.name) }
+        let rows = records.indices.sorted { left, right in
+            names[left] == names[right] ? left < right : names[left] < names[right]
+        }
+        prepared.withLock { $0.rowsByName = rows }
+        return rows
+    }
+
+    private func files() -> [FileFacts] {
+        if let files = prepared.withLock({ $0.files }) { return files }
+        let files = records.map { record in
+            guard let url = record.url, url.isFileURL, let path = LocalPath(url) else {
+                return FileFacts(byteCount: nil, seconds: nil)
+            }
+            var size: Int?
+            if case .file(let count)? = try? LocalFiles.kind(
+                of: path, followingLinks: true, named: "file")
+            {
+                size = count
+            }
+            return FileFacts(
+                byteCount: size, seconds: LocalFiles.version(of: path)?.modified?.seconds)
+        }
+        prepared.withLock { $0.files = files }
+        return files
+    }
+
+    private static func folded(_ text: String) -> String {
+        text.folding(
+            options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
+    }
+
+    /// The seconds since 1970 of a time such as `2015-04-14T18:21:09`. An offset is ignored: the
+    /// cameras that write none have the same local time.
+    static func seconds(_ time: String) -> Int? {
+        let numbers = time.prefix(19).split { !$0.isNumber }.compactMap { Int($0) }
+        guard numbers.count == 6 else { return nil }
+        // The year begins in March, so that the leap day is its last day.
+        let month = (numbers[1] + 9) % 12
+        let year = numbers[0] - (numbers[1] <= 2 ? 1 : 0)
+        let days =
+            365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + numbers[2]
+            - 719_469
+        return ((days * 24 + numbers[3]) * 60 + numbers[4]) * 60 + numbers[5]
+    }
+}
+
+extension PhotoState {
+    /// The states without the reason of a failure.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// See ``PhotoState/new``.
+        case new
+        /// See ``PhotoState/downloaded``.
+        case downloaded
+        /// See ``PhotoState/filtered``.
+        case filtered
+        /// See ``PhotoState/failed(_:)``.
+        case failed
+
+        /// The place in the order by state.
+        var rank: Int {
+            switch self {
+            case .failed: 0
+            case .new: 1
+            case .downloaded: 2
+            case .filtered: 3
+            }
+        }
+    }
+
+    /// The state without the reason of a failure.
+    public var kind: Kind {
+        switch self {
+        case .new: .new
+        case .downloaded: .downloaded
+        case .filtered: .filtered
+        case .failed: .failed
+        }
+    }
+}
+#endif

@@ -1,0 +1,270 @@
+#if PhotoPipeline
+public import PhotoImaging
+import Operations
+import OperationsInsight
+import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Serves single photos of a list: details, larger pictures with any filters, and originals.
+///
+/// ```swift
+/// let viewer = PhotoViewer(records: list.records, options: options, loader: loader)
+/// let picture = try await viewer.picture(of: Row(3), fitting: 1280, filters: [.noir()])
+/// ```
+///
+/// Equal requests that are under way at the same time share one operation. A request ends early
+/// when the calling task is cancelled; the shared work is cancelled when nobody waits for it any
+/// more. A ``PhotoLoader`` loads the originals and makes the pictures, so the viewer shares
+/// downloads and decoded pictures with the pages of the list. The latest originals and pictures
+/// stay in memory, within a limit.
+///
+/// One viewer serves all pages of a list. Call it from any task.
+public actor PhotoViewer {
+    private enum Request: Hashable {
+        case original(Row)
+        case details(Row)
+        case picture(Row, side: Int, filters: [ImageFilter])
+        case result(Row, PhotoRecipe)
+    }
+
+    private let records: [PhotoRecord]
+    private let loader: PhotoLoader
+    private let cache: Mutex<ByteCache<Request, PhotoFile>>
+    /// The size of the decoded pictures and of the list's pictures in memory, for tests.
+    nonisolated var decodedBytes: Int { loader.memory.byteCount }
+    /// The number of callers that wait, for tests.
+    private(set) var callerCount = 0
+
+    /// The queue of downloads, for display.
+    nonisolated let downloads = OperationQueue()
+    /// The operations that stand for a whole request; they wait for operations of the other queues.
+    private let requests = OperationQueue()
+
+    private static let quality = 85
+    /// The largest side whose decoded picture stays in the loader's memory. The pixels of larger
+    /// pictures would displace most of the others.
+    private static let largestKeptSide = 2_560
+
+    /// Creates a viewer.
+    ///
+    /// - Parameters:
+    ///   - records: the list; a ``Row`` is an index in it.
+    ///   - options: the number of downloads at a time, and the timeline; the rest is not used.
+    ///   - loader: loads the originals and makes the pictures, within its limits.
+    ///   - byteLimit: the maximum size of the originals and pictures kept in memory.
+    public init(
+        records: [PhotoRecord], options: PhotoListSession.Options, loader: PhotoLoader,
+        byteLimit: Int = 256 << 20
+    ) {
+        self.records = records
+        self.loader = loader
+        cache = Mutex(ByteCache(byteLimit: byteLimit))
+        downloads.name = "Viewer download queue"
+        downloads.maxConcurrentOperationCount = options.downloads
+        requests.maxConcurrentOperationCount = 64
+        options.timeline?.record(downloads)
+    }
+
+    /// Cancels everything under way.
+    public func close() {
+        for queue in [requests, downloads] { queue.cancelAllOperations() }
+    }
+
+    /// The numbers of requests that were answered from memory, and that were not.
+    public nonisolated var cacheUse: (hits: Int, misses: Int) {
+        cache.withLock { ($0.hits, $0.misses) }
+    }
+
+    // MARK: Requests
+
+    /// The original file of a row.
+    ///
+    /// - Throws: the failure, in words for people, or `cancelled`.
+    public func original(of row: Row) async throws(PhotoStageStop) -> PhotoFile {
+        let request = Request.original(row)
+        if let original = cache.withLock({ $0.value(for: request) }) { return original }
+        let record = try record(at: row)
+        guard let url = record.url else { throw .failed(Self.noAddress(record)) }
+        let original = try await shared(request, in: downloads, named: "Original \(record.name)") {
+            [loader] in
+            let (original, bytes) = try await loader.originalWithBytes(of: url, priority: .high)
+            return PhotoFile(
+                bytes: bytes, format: ImageFormat(detecting: bytes),
+                madeFrom: original.version.text, original: original)
+        }
+        keep(original, for: request)
+        return original
+    }
+
+    /// The details of a row: what its header and its EXIF block say.
+    ///
+    /// - Throws: the failure, in words for people, or `cancelled`.
+    public func details(of row: Row) async throws(PhotoStageStop) -> PhotoDetails {
+        let record = try record(at: row)
+        let name = "Details of \(record.name)"
+        return try await shared(.details(row), in: requests, named: name) { [loader] in
+            let original = try await self.original(of: row)
+            let limits = record.url.map(loader.options.limits.limits) ?? .standard
+            let reading = loader.pixels.add("Read \(record.name)", .priority(.high)) {
+                try pixelStage(.decode) { () throws(ImagingError) in
+                    let info = try ImageEngine.inspect(original.bytes, limits: limits)
+                    let fields = try ImageEngine.exif(of: original.bytes, limits: limits)
+                    return PhotoDetails(
+                        byteCount: original.bytes.count, info: info, fields: fields)
+                }
+            }
+            return try await reading.valueUnlessCancelled
+        }
+    }
+
+    /// A row's picture if it is in memory, without waiting for other requests; nil otherwise.
+    ///
+    /// The parameters are those of ``picture(of:fitting:filters:)``.
+    public nonisolated func pictureInMemory(
+        of row: Row, fitting side: Int?, filters: [ImageFilter]
+    ) -> PhotoFile? {
+        let request = Self.request(for: row, side, filters)
+        // Only a picture that is missing for its request counts as a miss.
+        return cache.withLock { $0.contains(request) ? $0.value(for: request) : nil }
+    }
+
+    /// A row's picture as a JPEG without metadata, shrunk to fit a square.
+    ///
+    /// - Parameters:
+    ///   - row: the row.
+    ///   - side: the side of the square in pixels; nil for the photo's own size. A smaller picture
+    ///     keeps its size.
+    ///   - filters: the filters, in order.
+    /// - Throws: the failure, in words for people, or `cancelled`.
+    public func picture(
+        of row: Row, fitting side: Int?, filters: [ImageFilter]
+    ) async throws(PhotoStageStop) -> PhotoFile {
+        switch Self.request(for: row, side, filters) {
+        case .result(_, let recipe):
+            return try await result(of: row, by: recipe)
+        case let request:
+            return try await picture(request, of: row, side ?? Self.largestKeptSide, filters)
+        }
+    }
+
+    /// The request for a picture: a large one is made as a result is, in one piece.
+    private static func request(
+        for row: Row, _ side: Int?, _ filters: [ImageFilter]
+    ) -> Request {
+        if let side, side <= largestKeptSide {
+            return .picture(row, side: side, filters: filters)
+        }
+        let recipe = PhotoRecipe(
+            filters: filters, size: side.map { PixelSize(width: $0, height: $0) }, format: .jpeg,
+            quality: quality, keepsMetadata: false)
+        return .result(row, recipe)
+    }
+
+    private func picture(
+        _ request: Request, of row: Row, _ side: Int, _ filters: [ImageFilter]
+    ) async throws(PhotoStageStop) -> PhotoFile {
+        if let picture = cache.withLock({ $0.value(for: request) }) { return picture }
+        let record = try record(at: row)
+        let name = "Picture of \(record.name), \(side) px"
+        let picture = try await shared(request, in: requests, named: name) { [loader] in
+            let file = try await self.original(of: row)
+            guard let original = file.original else { throw PhotoStageStop.cancelled }
+            let wanted = PhotoRequest(
+                url: original.url, fitting: PixelSize(width: side, height: side), priority: .high)
+            // The decoded picture stays in the loader's memory, for the next filter. Each of the
+            // results would displace many small pictures of the list; the viewer keeps their files.
+            var photo = try await loader.photo(from: original, for: wanted)
+            if !filters.isEmpty {
+                photo = try await loader.processed(
+                    photo, by: [.filters(filters)], priority: .high, isKept: false)
+            }
+            let image = try await loader.encoded(
+                photo, as: .jpeg, quality: Self.quality, priority: .high, isKept: false)
+            return PhotoFile(
+                bytes: image.bytes, format: image.format,
+                madeFrom: "\(file.tag) \(side) \(filters)")
+        }
+        keep(picture, for: request)
+        return picture
+    }
+
+    /// The file that a ``PhotoBatch`` would write for a row: with the metadata, the depth and the
+    /// frames that the recipe and the format keep.
+    ///
+    /// The pixels are needed only while the file is made; the file stays in memory as pictures do.
+    ///
+    /// - Throws: the failure, in words for people, or `cancelled`.
+    public func result(
+        of row: Row, by recipe: PhotoRecipe
+    ) async throws(PhotoStageStop) -> PhotoFile {
+        let request = Request.result(row, recipe)
+        if let result = cache.withLock({ $0.value(for: request) }) { return result }
+        let record = try record(at: row)
+        let name = "Result of \(record.name)"
+        let result = try await shared(request, in: requests, named: name) { [loader] in
+            let file = try await self.original(of: row)
+            guard let original = file.original else { throw PhotoStageStop.cancelled }
+            let source = TypedOperation { original }
+            source.start()
+            let image = try await loader.result(from: source, by: recipe, priority: .high) {
+                try await $0.value.image
+            }
+            return PhotoFile(
+                bytes: image.bytes, format: image.format,
+                madeFrom: "\(file.tag) \(recipe.fingerprint)")
+        }
+        keep(result, for: request)
+        return result
+    }
+
+    /// The name of the file that a ``PhotoBatch`` would write for a row, without its folder.
+    ///
+    /// The name has no number, which a batch adds to equal names of different photos.
+    public nonisolated func resultName(of row: Row, as format: ImageFormat) -> String {
+        OutputNames.fileName(of: records[row.index], writtenAs: format)
+    }
+
+    // MARK: Parts
+
+    private func keep(_ file: PhotoFile, for request: Request) {
+        // The dropped files are released without the lock.
+        let dropped = cache.withLock {
+            $0.insert(file, byteCount: file.bytes.count, for: request)
+        }
+        withExtendedLifetime(dropped) {}
+    }
+
+    private func record(at row: Row) throws(PhotoStageStop) -> PhotoRecord {
+        guard records.indices.contains(row.index) else {
+            throw .failed(
+                PhotoFailure(
+                    stage: .source, reason: "The list has no photo number \(row.index).",
+                    isRetryable: false))
+        }
+        return records[row.index]
+    }
+
+    /// The failure of an entry that has failed in the list itself.
+    private static func noAddress(_ record: PhotoRecord) -> PhotoFailure {
+        record.state.failure
+            ?? PhotoFailure(stage: .source, reason: "The photo has no URL.", isRetryable: false)
+    }
+
+    /// Does the work of a request once for all equal requests that are under way.
+    private func shared<Value: Sendable>(
+        _ request: Request, in queue: OperationQueue, named name: String,
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async throws(PhotoStageStop) -> Value {
+        callerCount += 1
+        defer { callerCount -= 1 }
+        return try await stage {
+            try await queue.sharedValue(.name(name), by: request, body: body)
+        }
+    }
+}
+#endif
