@@ -19,7 +19,7 @@ struct Resizer: Sendable {
 
     /// Makes the copy of a picture that fits into a box.
     ///
-    /// - Throws: ``ImagingError`` if the upload is no picture, or a harmful one; ``Refusal/busy`` or
+    /// - Throws: `ImagingError` if the upload is no picture, or a harmful one; ``Refusal/busy`` or
     ///   `OperationDeadlineExceeded` if too many pictures are in line.
     func resize(
         _ upload: [UInt8], toFit box: PixelSize, as format: ImageFormat
