@@ -43,8 +43,8 @@ extension PhotoFailure.Cause {
 
         /// The URL cannot be downloaded; `detail`.
         case badAddress
-        /// The host is not at a public address; `host`, `address`, and `allowed`, as ``AllowedHost``
-        /// reads it.
+        /// The host is not at a public address; `host`, `address`, and `allowed`, a text for
+        /// ``AllowedHost``.
         case addressBlocked
         /// The host does not exist; `host`.
         case unknownHost
