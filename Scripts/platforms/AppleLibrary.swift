@@ -88,3 +88,9 @@ public func sysctlbyname(
     _ name: String, _ old: UnsafeMutableRawPointer?, _ size: UnsafeMutablePointer<Int>?,
     _ new: UnsafeMutableRawPointer?, _ newSize: Int
 ) -> Int32 { fatalError() }
+
+public var SOCK_STREAM: Int32 { 1 }
+
+extension stat {
+    public var st_mtimespec: timespec { fatalError() }
+}

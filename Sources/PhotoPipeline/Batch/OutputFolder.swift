@@ -47,7 +47,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
     private let state: Mutex<State>
     /// Runs one round of publishing at a time; results that become ready during a round wait for
     /// the next round.
-    let publishing: OperationQueue
+    let publishing: Operations.OperationQueue
 
     /// The file of the log. Only rounds of publishing use the file, so the lock is never contended.
     private let logFile: Mutex<ResultLogFile>
@@ -110,7 +110,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         } catch {
             throw Problem(path, error)
         }
-        publishing = OperationQueue()
+        publishing = Operations.OperationQueue()
         publishing.name = "Results queue"
         publishing.maxConcurrentOperationCount = 1
     }
@@ -281,7 +281,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
             // A round publishes its first result together with all results that arrive before the
             // round begins.
             if isFirst {
-                let round = BlockOperation { self.publishReady() }
+                let round = Operations.BlockOperation { self.publishReady() }
                 round.name = "Publish"
                 publishing.addOperation(round)
             }

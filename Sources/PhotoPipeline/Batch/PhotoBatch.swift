@@ -88,10 +88,10 @@ public struct PhotoBatch: Sendable {
         report: @escaping @Sendable (PhotoRecord, Result) async -> Void
     ) async -> PhotoFailure? {
         let names = names(of: records)
-        let photos = OperationQueue()
+        let photos = Operations.OperationQueue()
         // A photo that waits for a download or for memory takes one of these slots, but no thread.
         photos.maxConcurrentOperationCount = maker.photosInMemory
-        let reports = OperationQueue()
+        let reports = Operations.OperationQueue()
         reports.maxConcurrentOperationCount = 1
         do {
             try await photos.add(

@@ -29,11 +29,11 @@ public struct ResultMaker: Sendable {
     private let loader: PhotoLoader
     /// The number of photos that are under way at a time: enough for all processors and downloads.
     public let photosInMemory: Int
-    private let writeQueue = OperationQueue()
+    private let writeQueue = Operations.OperationQueue()
     // The queues in which photos wait for the memory of their files. Files of this machine are read
     // so quickly that a few in memory keep all processors busy.
-    private let fileQueue = OperationQueue()
-    private let localFileQueue = OperationQueue()
+    private let fileQueue = Operations.OperationQueue()
+    private let localFileQueue = Operations.OperationQueue()
 
     /// Creates a maker.
     ///

@@ -21,7 +21,7 @@ public final class PhotoDownloader: Sendable {
     private let web: WebClient
     private let limits: DownloadLimits
     /// The downloads over http and https, with their further attempts.
-    let downloads = OperationQueue()
+    let downloads = Operations.OperationQueue()
     /// Those who watch downloads.
     let progress = ProgressBoard()
 
@@ -196,7 +196,7 @@ public final class PhotoDownloader: Sendable {
         do {
             return try await downloads.sharedValue(
                 .name(url.url.lastPathComponent), retries, by: Key(url: url.url, version: version),
-                priority: Operation.current?.queuePriority ?? .normal
+                priority: Operations.Operation.current?.queuePriority ?? .normal
             ) { [web] () async throws -> Answer in
                 try await web.fetch(url, transfer)
             }

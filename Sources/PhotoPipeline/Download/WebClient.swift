@@ -16,7 +16,7 @@ final class WebClient: Sendable {
     private let hosts: HostGuard
     /// The requests: those in progress, and those that wait for their turn at their host. A wait
     /// has no time limit, because earlier downloads may be large files.
-    private let requests = OperationQueue()
+    private let requests = Operations.OperationQueue()
     /// The minimum time between the starts of two requests to one host; nil for no minimum.
     private let pace: RateLimit?
     private let connections = WebConnections()
@@ -108,7 +108,7 @@ final class WebClient: Sendable {
         requests.add(
             request, .name(url.origin),
             .limited(to: max(limits.connectionsPerHost, 1), by: url.origin),
-            .priority(Operation.current?.queuePriority ?? .normal))
+            .priority(Operations.Operation.current?.queuePriority ?? .normal))
         do {
             return try await request.valueUnlessCancelled
         } catch let problem as DownloadProblem {

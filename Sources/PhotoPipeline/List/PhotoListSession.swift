@@ -394,7 +394,7 @@ public actor PhotoListSession {
 
     private func filtration(
         _ row: Row, _ generation: Generation, _ filter: TypedOperation<Photo>
-    ) -> [Operation] {
+    ) -> [Operations.Operation] {
         filter.name = "Filter"
         let encode = encoding(after: filter)
         for operation in [filter, encode] { limitIfNaive(operation) }
@@ -424,7 +424,7 @@ public actor PhotoListSession {
     /// never finish. So their completion blocks are never dropped, and must not retain them.
     ///
     /// - Parameter body: runs on the session.
-    private func onCompletion<Stage: Operation>(
+    private func onCompletion<Stage: Operations.Operation>(
         of operation: Stage, _ body: @escaping @Sendable (PhotoListSession, Stage) async -> Void
     ) {
         operation.completionBlock = { [weak self, weak operation] in
@@ -437,7 +437,7 @@ public actor PhotoListSession {
 
     /// The later stages are added even if the download failed: they then finish and report that.
     private func downloadFinished(
-        _ operation: TypedOperation<PhotoOriginal>, before stages: [Operation]
+        _ operation: TypedOperation<PhotoOriginal>, before stages: [Operations.Operation]
     ) {
         downloadTally.operationFinished(operation)
         if case .produced(let original) = operation.outcome { engine.found(original) }
@@ -446,12 +446,12 @@ public actor PhotoListSession {
     }
 
     /// The row may have been sent already, without the facts that the decoding has found.
-    private func decoded(_ row: Row, _ decode: Operation) {
+    private func decoded(_ row: Row, _ decode: Operations.Operation) {
         changedRows.insert(row)
         pixelStageFinished(decode)
     }
 
-    private func pixelStageFinished(_ operation: Operation) {
+    private func pixelStageFinished(_ operation: Operations.Operation) {
         filtrationTally.operationFinished(operation)
         changeSignal?.yield()
     }

@@ -30,7 +30,7 @@ import Darwin
 public final class PhotoDiskCache: Sendable {
     private let folder: LocalPath
     private let limit: Int
-    private let queue = OperationQueue()
+    private let queue = Operations.OperationQueue()
     private let usage = Mutex(Usage())
 
     private struct Usage {

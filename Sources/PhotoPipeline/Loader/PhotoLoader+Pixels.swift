@@ -60,7 +60,7 @@ extension PhotoLoader {
     ///   - timeLimit: the limit of processor time.
     private func shared<Value: Sendable>(
         _ name: OperationTrait, by key: PictureKey, memory need: Int,
-        priority: Operation.QueuePriority, timeLimit: Duration,
+        priority: Operations.Operation.QueuePriority, timeLimit: Duration,
         _ work: @escaping @Sendable (ImagingCancellation) throws(PhotoStageStop) -> Value
     ) async throws -> Value {
         let capacity = options.capacity
@@ -81,14 +81,15 @@ extension PhotoLoader {
     ///   cancelled.
     public func processed(
         _ photo: Photo, by processors: [PhotoProcessor],
-        priority: Operation.QueuePriority = .normal
+        priority: Operations.Operation.QueuePriority = .normal
     ) async throws(PhotoStageStop) -> Photo {
         try await processed(photo, by: processors, priority: priority, isKept: true)
     }
 
     /// - Parameter isKept: whether the result of this call stays in memory.
     func processed(
-        _ photo: Photo, by processors: [PhotoProcessor], priority: Operation.QueuePriority,
+        _ photo: Photo, by processors: [PhotoProcessor],
+        priority: Operations.Operation.QueuePriority,
         isKept: Bool
     ) async throws(PhotoStageStop) -> Photo {
         guard !processors.isEmpty else { return photo }
@@ -125,14 +126,15 @@ extension PhotoLoader {
     ///   cancelled.
     public func encoded(
         _ photo: Photo, as format: ImageFormat = .jpeg, quality: Int = 82,
-        priority: Operation.QueuePriority = .normal
+        priority: Operations.Operation.QueuePriority = .normal
     ) async throws(PhotoStageStop) -> EncodedImage {
         try await encoded(photo, as: format, quality: quality, priority: priority, isKept: true)
     }
 
     /// - Parameter isKept: whether the result of this call stays in memory.
     func encoded(
-        _ photo: Photo, as format: ImageFormat, quality: Int, priority: Operation.QueuePriority,
+        _ photo: Photo, as format: ImageFormat, quality: Int,
+        priority: Operations.Operation.QueuePriority,
         isKept: Bool
     ) async throws(PhotoStageStop) -> EncodedImage {
         var key = photo.key

@@ -50,7 +50,7 @@ extension PhotoLoader {
     ///   - use: gets the last stage while it waits or runs, and may add operations after it.
     func result<Output: Sendable>(
         from source: TypedOperation<PhotoOriginal>, by recipe: PhotoRecipe,
-        priority: Operation.QueuePriority,
+        priority: Operations.Operation.QueuePriority,
         _ use: @escaping @Sendable (TypedOperation<PhotoResult>) async throws -> Output
     ) async throws(PhotoStageStop) -> Output {
         try await stage { [self] in
@@ -86,7 +86,7 @@ extension PhotoLoader {
     /// Adds the operation that decodes and filters.
     private func decoding(
         _ source: TypedOperation<PhotoOriginal>, by recipe: PhotoRecipe, as format: ImageFormat,
-        _ priority: Operation.QueuePriority
+        _ priority: Operations.Operation.QueuePriority
     ) -> TypedOperation<Bitmap> {
         let filters = recipe.filters
         let timeLimit = decodingTimeLimit + (filters.isEmpty ? .zero : filteringTimeLimit)

@@ -57,9 +57,9 @@ public final class PhotoLoader: Sendable {
     private let known = Mutex<[URL: Known]>([:])
     /// Whole requests, and the operations that hold the memory of stages; they wait for the work of
     /// the other queues.
-    let requests = OperationQueue()
-    let originals = OperationQueue()
-    let pixels = OperationQueue()
+    let requests = Operations.OperationQueue()
+    let originals = Operations.OperationQueue()
+    let pixels = Operations.OperationQueue()
 
     private struct Known: Sendable {
         let version: PhotoVersion
@@ -101,7 +101,7 @@ public final class PhotoLoader: Sendable {
     ///   cancelled.
     public func photo(
         for url: URL, filters: [ImageFilter] = [], fitting size: PixelSize? = nil,
-        priority: Operation.QueuePriority = .normal
+        priority: Operations.Operation.QueuePriority = .normal
     ) async throws(PhotoStageStop) -> Photo {
         try await photo(
             for: PhotoRequest(url: url, filters: filters, fitting: size, priority: priority))
@@ -143,9 +143,9 @@ public final class PhotoLoader: Sendable {
     ///   - requests: the photos to load.
     ///   - priority: the priority of the work, whatever the requests say.
     public func prefetch(
-        _ requests: [PhotoRequest], priority: Operation.QueuePriority = .veryLow
+        _ requests: [PhotoRequest], priority: Operations.Operation.QueuePriority = .veryLow
     ) async {
-        let prefetches = OperationQueue()
+        let prefetches = Operations.OperationQueue()
         prefetches.maxConcurrentOperationCount = .max
         // The only error is the cancellation of the task.
         try? await prefetches.add(each: requests, capacity: max(2, options.downloads / 4)) {
@@ -183,14 +183,14 @@ public final class PhotoLoader: Sendable {
     /// - Throws: the failure, in words for people, or `cancelled` if the calling task was
     ///   cancelled.
     public func bytes(
-        of url: URL, priority: Operation.QueuePriority = .normal
+        of url: URL, priority: Operations.Operation.QueuePriority = .normal
     ) async throws(PhotoStageStop) -> [UInt8] {
         try await originalWithBytes(of: url, priority: priority).bytes
     }
 
     /// - Parameter isInMemory: whether pictures in memory suffice if the photo has a version.
     func original(
-        of url: URL, priority: Operation.QueuePriority,
+        of url: URL, priority: Operations.Operation.QueuePriority,
         unless isInMemory: @escaping @Sendable (PhotoVersion) -> Bool
     ) async throws(PhotoStageStop) -> PhotoOriginal {
         try await stage { [self] in
@@ -206,7 +206,7 @@ public final class PhotoLoader: Sendable {
     /// The original with its bytes. The wait for shared work may return one without bytes, because
     /// pictures in memory sufficed for the request that began it; then the bytes are loaded.
     func originalWithBytes(
-        of url: URL, priority: Operation.QueuePriority
+        of url: URL, priority: Operations.Operation.QueuePriority
     ) async throws(PhotoStageStop) -> (original: PhotoOriginal, bytes: [UInt8]) {
         while true {
             let original = try await original(of: url, priority: priority) { _ in false }

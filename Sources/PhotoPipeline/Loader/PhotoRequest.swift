@@ -17,12 +17,12 @@ public struct PhotoRequest: Sendable, Hashable {
     /// What is done to the pixels, in order.
     public var processors: [PhotoProcessor]
     /// The priority of the work. Work that several requests share has the highest of theirs.
-    public var priority: Operation.QueuePriority
+    public var priority: Operations.Operation.QueuePriority
 
     /// Creates a request.
     public init(
         url: URL, filters: [ImageFilter] = [], fitting size: PixelSize? = nil,
-        priority: Operation.QueuePriority = .normal
+        priority: Operations.Operation.QueuePriority = .normal
     ) {
         self.init(
             url: url, processors: filters.isEmpty ? [] : [.filters(filters)], fitting: size,
@@ -32,7 +32,7 @@ public struct PhotoRequest: Sendable, Hashable {
     /// Creates a request with processors of your own.
     public init(
         url: URL, processors: [PhotoProcessor], fitting size: PixelSize? = nil,
-        priority: Operation.QueuePriority = .normal
+        priority: Operations.Operation.QueuePriority = .normal
     ) {
         self.url = url
         self.size = size

@@ -41,9 +41,9 @@ public actor PhotoViewer {
     private(set) var callerCount = 0
 
     /// The queue of downloads, for display.
-    nonisolated let downloads = OperationQueue()
+    nonisolated let downloads = Operations.OperationQueue()
     /// The operations that stand for a whole request; they wait for operations of the other queues.
-    private let requests = OperationQueue()
+    private let requests = Operations.OperationQueue()
 
     private static let quality = 85
     /// The largest side whose decoded picture stays in the loader's memory. The pixels of larger
@@ -257,7 +257,7 @@ public actor PhotoViewer {
 
     /// Does the work of a request once for all equal requests that are under way.
     private func shared<Value: Sendable>(
-        _ request: Request, in queue: OperationQueue, named name: String,
+        _ request: Request, in queue: Operations.OperationQueue, named name: String,
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws(PhotoStageStop) -> Value {
         callerCount += 1

@@ -1,12 +1,13 @@
 import Foundation
 
 /// The picture of all results, as SVG: a line for each, on which a dot shows how many times as long
-/// as ours each peer takes. The scale is logarithmic, and our figure is the line at 1.
+/// as ours each peer takes. The scale is logarithmic, and our median is the line at 1. A bar goes
+/// from the fastest round of a peer to its slowest one; a black bar has our own rounds.
 struct Picture {
     private struct Line {
         let title: String
         let note: String
-        let ratios: [(peer: Peer, ratio: Double)]
+        let ratios: [(peer: Peer, ratio: Spread)]
     }
 
     private let lines: [Line]
@@ -15,16 +16,16 @@ struct Picture {
 
     private static let width = 1_100.0
     private static let plot = 520.0...1_070.0
-    private static let top = 110.0
+    private static let top = 128.0
     private static let step = 24.0
 
     init(_ tables: [Table]) {
         lines = tables.flatMap { table in
             table.workload.metrics.indices.compactMap { Self.line(table, metric: $0) }
         }
-        let found = lines.flatMap(\.ratios)
+        let found = lines.flatMap(\.ratios).filter { $0.peer != .operations }
         peers = Peer.allCases.filter { peer in found.contains { $0.peer == peer } }
-        let exponents = found.map { log10($0.ratio) } + [0]
+        let exponents = found.map { log10(max($0.ratio.median, 0.001)) } + [0]
         range =
             Int((exponents.min() ?? 0).rounded(.down))...Int((exponents.max() ?? 0).rounded(.up))
     }
@@ -34,15 +35,16 @@ struct Picture {
         let ratios = table.rows.compactMap { row in
             // A peer that was measured at another size is not comparable.
             row.size != table.size
-                ? nil : table.ratio(of: row, metric: metric).map { (row.peer, max($0, 0.001)) }
+                ? nil : table.ratio(of: row, metric: metric).map { (row.peer, $0) }
         }
         guard !ratios.isEmpty else { return nil }
+        let own = ours.spreads[metric]
         let kind =
             table.workload.metrics.count > 1 ? " (\(table.workload.metrics[metric].title))" : ""
         return Line(
             title: "\(table.workload.name)  \(table.workload.title)\(kind)",
-            note: "\(grouped(table.size)):   \(figure(ours.spreads[metric].median))", ratios: ratios
-        )
+            note: "\(grouped(table.size)):   \(figure(own.median))",
+            ratios: [(.operations, own / own.median)] + ratios)
     }
 
     private var height: Double { Self.top + Self.step * Double(lines.count) + 30 }
@@ -64,7 +66,11 @@ struct Picture {
             text(
                 20, 48,
                 "Right of the line at 1: the library is slower than Operations. "
-                    + "Beside each name: the number of operations, and our figure.",
+                    + "Beside each name: the number of operations, and our median.",
+                color: "#57606a"),
+            text(
+                20, 66,
+                "A bar goes from the fastest round of a library to its slowest. Black: our own rounds.",
                 color: "#57606a"),
         ]
         parts += legend + axis
@@ -77,7 +83,7 @@ struct Picture {
     private var legend: [String] {
         peers.enumerated().flatMap { index, peer in
             let left = 26 + 110 * Double(index)
-            return [dot(left, 68, peer), text(left + 10, 72, peer.title)]
+            return [dot(left, 86, peer), text(left + 10, 90, peer.title)]
         }
     }
 
@@ -111,7 +117,21 @@ struct Picture {
             text(20, middle + 4, line.title),
             text(
                 Self.plot.lowerBound - 14, middle + 4, line.note, anchor: "end", color: "#57606a"),
-        ] + line.ratios.map { dot(x(log10($0.ratio)), middle, $0.peer) }
+        ] + line.ratios.map { bar($0.ratio, middle, $0.peer) }
+            + line.ratios.filter { $0.peer != .operations }
+            .map { dot(place(of: $0.ratio.median), middle, $0.peer) }
+    }
+
+    /// The place of a ratio, at an end of the scale if it is beyond.
+    private func place(of ratio: Double) -> Double {
+        min(max(x(log10(max(ratio, 0.001))), Self.plot.lowerBound), Self.plot.upperBound)
+    }
+
+    private func bar(_ ratio: Spread, _ middle: Double, _ peer: Peer) -> String {
+        """
+        <line x1="\(place(of: ratio.min))" x2="\(place(of: ratio.max))" y1="\(middle)" \
+        y2="\(middle)" stroke="\(Self.color(peer))" stroke-width="4" stroke-opacity="0.4"/>
+        """
     }
 
     private func dot(_ left: Double, _ middle: Double, _ peer: Peer) -> String {

@@ -14,7 +14,7 @@ enum Summary {
                 }
                 let ratios = others.map { peer in
                     table.rows.first { $0.peer == peer }
-                        .flatMap { table.ratio(of: $0, metric: metric) }
+                        .flatMap { table.ratio(of: $0, metric: metric)?.median }
                         .map { figure($0) } ?? "·"
                 }
                 // A separate label if the rows of a workload differ in kind.

@@ -12,11 +12,11 @@ struct Table {
         let spreads: [Spread]
     }
 
-    /// The ratio of a row to our own row; nil for our own row, or if there is none.
-    func ratio(of row: Row, metric: Int) -> Double? {
+    /// The ratio of a row to the median of our own row; nil for our own row, or if there is none.
+    func ratio(of row: Row, metric: Int) -> Spread? {
         guard row.peer != .operations, let ours = rows.first(where: { $0.peer == .operations })
         else { return nil }
-        return row.spreads[metric].median / ours.spreads[metric].median
+        return row.spreads[metric] / ours.spreads[metric].median
     }
 }
 
@@ -41,7 +41,7 @@ extension Table {
             ? row.peer.title : "\(row.peer.title) (\(grouped(row.size)))"
         var line = "    " + name.padded(20) + figure(spread.median).padded(-11)
         line += "\(figure(spread.min)) – \(figure(spread.max))".padded(-24)
-        guard let ratio = ratio(of: row, metric: metric) else { return line }
+        guard let ratio = ratio(of: row, metric: metric)?.median else { return line }
         let text = "\(figure(ratio)) ×".padded(-11)
         guard isColored else { return line + text }
         return line + "\u{1B}[\(ratio < 1 ? 31 : 32)m\(text)\u{1B}[0m"

@@ -14,6 +14,10 @@ struct Spread: Sendable {
         min = sorted[0]
         max = sorted[sorted.count - 1]
     }
+
+    static func / (spread: Spread, divisor: Double) -> Spread {
+        Spread([spread.min / divisor, spread.median / divisor, spread.max / divisor])
+    }
 }
 
 extension Duration {
