@@ -40,11 +40,11 @@ extension OperationQueue {
     /// As the method for sequences that are not async. An error of the sequence cancels the
     /// operations of this call and is thrown. An error of an operation is thrown when the sequence
     /// has produced its next element: the error does not interrupt a wait for that element.
-    public final func add<Elements: AsyncSequence>(
-        _ traits: OperationTrait..., each elements: Elements,
+    public final func add<AsyncElements: AsyncSequence>(
+        _ traits: OperationTrait..., each elements: AsyncElements,
         capacity: Int, isolation: isolated (any Actor)? = #isolation,
-        body: @escaping @Sendable (Elements.Element) async throws -> Void
-    ) async throws where Elements.Element: Sendable {
+        body: @escaping @Sendable (AsyncElements.Element) async throws -> Void
+    ) async throws where AsyncElements.Element: Sendable {
         try await feed(elements, capacity: capacity, traits, isolation: isolation, body: body)
     }
 

@@ -117,7 +117,7 @@ struct Picture {
             text(20, middle + 4, line.title),
             text(
                 Self.plot.lowerBound - 14, middle + 4, line.note, anchor: "end", color: "#57606a"),
-        ] + line.ratios.map { bar($0.ratio, middle, $0.peer) }
+        ] + line.ratios.reversed().map { bar($0.ratio, middle, $0.peer) }
             + line.ratios.filter { $0.peer != .operations }
             .map { dot(place(of: $0.ratio.median), middle, $0.peer) }
     }
@@ -128,10 +128,13 @@ struct Picture {
     }
 
     private func bar(_ ratio: Spread, _ middle: Double, _ peer: Peer) -> String {
-        """
-        <line x1="\(place(of: ratio.min))" x2="\(place(of: ratio.max))" y1="\(middle)" \
-        y2="\(middle)" stroke="\(Self.color(peer))" stroke-width="4" stroke-opacity="0.4"/>
-        """
+        let style =
+            peer == .operations
+            ? #"stroke-width="2""# : #"stroke-width="5" stroke-opacity="0.35""#
+        return """
+            <line x1="\(place(of: ratio.min))" x2="\(place(of: ratio.max))" y1="\(middle)" \
+            y2="\(middle)" stroke="\(Self.color(peer))" \(style)/>
+            """
     }
 
     private func dot(_ left: Double, _ middle: Double, _ peer: Peer) -> String {
