@@ -20,9 +20,9 @@ APP = --package-path ClassicPhotos
 RELEASE = -c release $(APP) --static-swift-stdlib
 PROGRAM = $(RELEASE) --product classicphotos
 
-# The libraries' builds. A plain `swift build` or `swift test` leaves out telemetry and durable jobs,
-# which need other packages. Each set of options has a folder of its own, so that no build replaces
-# another one.
+# The libraries' builds. A plain `swift build` or `swift test` leaves out telemetry, durable jobs and
+# photos, which need other packages. Each set of options has a folder of its own, so that no build
+# replaces another one.
 #
 # Only builds for tests have the faults of durable jobs (Faults.swift). All debug builds of the app
 # are for tests, so that no command builds the app anew for another one.
