@@ -44,9 +44,7 @@ import Foundation
     }
 
     /// The path of the result in a folder.
-    public func path(in folder: OutputFolder, writtenAs format: ImageFormat)
-        -> OutputPath
-    {
+    public func path(in folder: OutputFolder, writtenAs format: ImageFormat) -> OutputPath {
         path(in: folder.path, writtenAs: format)
     }
 
