@@ -53,6 +53,10 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
     // MARK: Beginning
 
     override func runBeyondClaim(_ claim: Claim, in queue: OperationQueue) -> Entry? {
+        // As soon as the nodes are in the queue, other threads may run them all, and end the run.
+        // The queue then gives its reference to the run up, which may be the last one.
+        let reference = Unmanaged.passRetained(self)
+        defer { Self.performOutside { reference.release() } }
         var beginning = QueueState.GraphBeginning.asOperations
         if let nodes, !graph.needsOperations {
             beginning = queue.begin(nodes, of: claim, with: nodes.prepare())
