@@ -40,7 +40,8 @@ private func checkRest(_ fields: HTTPFields) {
     let transfer = DownloadTransfer(unless: nil) { _, _ in }
     transfer.keep([1, 2, 3], of: url, fields)
     guard let part = transfer.takePart(of: url) else { return }
-    precondition(part.entityTag.utf8.first == UInt8(ascii: "\"") && transfer.takePart(of: url) == nil)
+    precondition(part.entityTag.utf8.first == UInt8(ascii: "\""))
+    precondition(transfer.takePart(of: url) == nil)
     if part.isContinued(by: fields) {
         precondition(fields.first(.contentRange)?.contains("3-") == true)
     }

@@ -220,13 +220,8 @@ public struct PhotoQueue: Sendable {
 
     /// Removes what killed workers have left beside the results.
     private func removeStagedFiles(beside paths: [OutputPath]) async {
-        let folders = Set(
-            paths.compactMap { path in
-                let text = path.description
-                return text.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(text[..<$0]) }
-            })
         // What cannot be removed now may be removed by a later run.
-        for folder in folders {
+        for folder in Set(paths.compactMap(\.enclosingFolder)) {
             _ = try? await jobs.removeStagedFiles(in: folder)
             // Succeeds only if the folder is empty.
             rmdir("\(folder)/.stage")

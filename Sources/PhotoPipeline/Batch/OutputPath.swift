@@ -19,6 +19,9 @@ public struct OutputPath: Sendable, Hashable, CustomStringConvertible {
     /// The file URL, which preserves every byte of the name.
     public var url: URL { path.url }
 
+    /// The folder that contains the file, for display.
+    @_spi(ClassicPhotos) public var enclosingFolder: String? { path.folder?.description }
+
     /// The full path for display; bytes that are not UTF-8 are escaped, as in `caf\xE9.jpg`.
     public var description: String { path.description }
 }

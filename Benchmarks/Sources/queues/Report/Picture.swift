@@ -7,6 +7,8 @@ struct Picture {
     private struct Line {
         let title: String
         let note: String
+        /// Our own rounds, as ratios to their median.
+        let own: Spread
         let ratios: [(peer: Peer, ratio: Spread)]
     }
 
@@ -23,7 +25,7 @@ struct Picture {
         lines = tables.flatMap { table in
             table.workload.metrics.indices.compactMap { Self.line(table, metric: $0) }
         }
-        let found = lines.flatMap(\.ratios).filter { $0.peer != .operations }
+        let found = lines.flatMap(\.ratios)
         peers = Peer.allCases.filter { peer in found.contains { $0.peer == peer } }
         let exponents = found.map { log10(max($0.ratio.median, 0.001)) } + [0]
         range =
@@ -44,7 +46,7 @@ struct Picture {
         return Line(
             title: "\(table.workload.name)  \(table.workload.title)\(kind)",
             note: "\(grouped(table.size)):   \(figure(own.median))",
-            ratios: [(.operations, own / own.median)] + ratios)
+            own: own / own.median, ratios: ratios)
     }
 
     private var height: Double { Self.top + Self.step * Double(lines.count) + 30 }
@@ -118,13 +120,13 @@ struct Picture {
             text(
                 Self.plot.lowerBound - 14, middle + 4, line.note, anchor: "end", color: "#57606a"),
         ] + line.ratios.reversed().map { bar($0.ratio, middle, $0.peer) }
-            + line.ratios.filter { $0.peer != .operations }
-            .map { dot(place(of: $0.ratio.median), middle, $0.peer) }
+            + [bar(line.own, middle, .operations)]
+            + line.ratios.map { dot(place(of: $0.ratio.median), middle, $0.peer) }
     }
 
     /// The place of a ratio, at an end of the scale if it is beyond.
     private func place(of ratio: Double) -> Double {
-        min(max(x(log10(max(ratio, 0.001))), Self.plot.lowerBound), Self.plot.upperBound)
+        min(max(x(log10(ratio)), Self.plot.lowerBound), Self.plot.upperBound)
     }
 
     private func bar(_ ratio: Spread, _ middle: Double, _ peer: Peer) -> String {

@@ -41,9 +41,7 @@ func router(_ resizer: Resizer) -> Router<BasicRequestContext> {
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: copy.bytes)))
         } catch let error as ImagingError {
             throw HTTPError(.unprocessableContent, message: error.description)
-        } catch is OperationDeadlineExceeded {
-            throw HTTPError(.serviceUnavailable, headers: [.retryAfter: "10"])
-        } catch Resizer.Refusal.busy {
+        } catch is OperationDeadlineExceeded, Resizer.Refusal.busy {
             throw HTTPError(.serviceUnavailable, headers: [.retryAfter: "10"])
         }
     }
