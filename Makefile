@@ -14,6 +14,7 @@ ARGS ?=
 
 # The photo app is a package of its own. It builds in ClassicPhotos/.build.
 APP = --package-path ClassicPhotos
+APP_TESTS = $(APP) --traits EveryLibrary $(FAULTS) $(LINES)
 
 # The program for people. It contains Swift's libraries, so it runs without a toolchain, and does not
 # change with one.
@@ -24,16 +25,18 @@ PROGRAM = $(RELEASE) --product classicphotos
 # photos, which need other packages. Each set of options has a folder of its own, so that no build
 # replaces another one.
 #
-# Only builds for tests have the faults of durable jobs (Faults.swift). All debug builds of the app
-# are for tests, so that no command builds the app anew for another one.
+# Builds for tests have the faults of durable jobs (Faults.swift). For debuggers they only have line
+# numbers, which reports of crashes and races show: the rest takes a tenth of the time. All debug
+# builds of the app are for tests, so that no command builds the app anew for another one.
 FAULTS = -Xswiftc -DJOB_FAULTS
+LINES = -Xswiftc -gline-tables-only
 ALL_TRAITS = --traits Telemetry,DurableJobsPostgres,DefaultExecutor,ServiceLifecycle,Configuration
-COMPLETE = $(FAULTS) $(ALL_TRAITS) --scratch-path .build-complete
-OPTIMIZED = -c release -Xswiftc -enable-testing $(FAULTS) $(ALL_TRAITS) \
+COMPLETE = $(FAULTS) $(LINES) $(ALL_TRAITS) --scratch-path .build-complete
+OPTIMIZED = -c release -Xswiftc -enable-testing $(FAULTS) $(LINES) $(ALL_TRAITS) \
 	--scratch-path .build-release-tests
-ADDRESS_SANITIZED = --sanitize address --scratch-path .build-asan
-SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER --traits Telemetry,DefaultExecutor \
-	--scratch-path .build-tsan
+ADDRESS_SANITIZED = --sanitize address $(LINES) --scratch-path .build-asan
+SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER $(LINES) \
+	--traits Telemetry,DefaultExecutor --scratch-path .build-tsan
 
 # The program of the libraries' tests alone: `--build-tests` would also link all snippets.
 TESTS = --product swift-operationsPackageTests
@@ -44,9 +47,9 @@ SWIFT = SWIFT_DETERMINISTIC_HASHING=1 swift
 BUILD = $(SWIFT) build
 
 .PHONY: run test check build install uninstall deb man install-run install-test lint style layers \
-	sanitized model-check unit-tests app-tests site consumer platforms examples release-tests api \
-	api-record release-check snippets thread-sanitizer address-sanitizer stress fuzz jobs-nemesis \
-	jobs-pictures instructions screenshots clean
+	sanitized model-check unit-tests app-tests every-library site consumer platforms examples \
+	release-tests api api-record release-check snippets thread-sanitizer address-sanitizer stress \
+	fuzz jobs-nemesis jobs-pictures instructions screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
 # escaping. dash and zsh pass `SOURCE=~/Pictures` on unexpanded; the recipe then inserts the home
@@ -108,9 +111,15 @@ deb:
 # Address sanitizer runs the tests in which threads hand on what the runtime does not retain.
 #
 # The build for thread sanitizer comes first, because the layers are checked by its index.
-test: install-test style layers model-check app-tests fuzz site consumer platforms examples \
-	release-tests api snippets thread-sanitizer address-sanitizer instructions
-	@echo "Everything passed."
+STEPS = style layers model-check app-tests fuzz site consumer platforms examples release-tests api \
+	snippets thread-sanitizer address-sanitizer instructions
+
+test: install-test
+	@times=; for step in $(STEPS); do \
+		start=$$(date +%s); \
+		$(MAKE) --no-print-directory $$step || exit; \
+		times="$$times, $$step $$(($$(date +%s) - start)) s"; \
+	done; echo "Everything passed: $${times#, }."
 
 # The quick check for work on Operations: needs no other package. LAYER is a name from the list of
 # layers in Package.swift, or Runtime, or a regular expression for several.
@@ -133,9 +142,8 @@ lint: style
 	Scripts/check-layers
 
 style:
-	swift format lint --strict --parallel --recursive Package.swift Documentation/Package.swift \
-		Comparisons Scripts Snippets Sources Tests \
-		ClassicPhotos/Package.swift ClassicPhotos/Sources ClassicPhotos/Tests \
+	swift format lint --strict --parallel --recursive Package.swift Comparisons Scripts Snippets \
+		Sources Tests ClassicPhotos/Package.swift ClassicPhotos/Sources ClassicPhotos/Tests \
 		Examples/*/Package.swift Examples/*/Sources
 	Scripts/check-comments
 
@@ -151,8 +159,12 @@ unit-tests: install-test
 
 app-tests: install-test
 	Scripts/fetch-axe
-	$(BUILD) --build-tests $(APP) $(FAULTS)
-	Scripts/run-tests $(APP) $(FAULTS)
+	$(BUILD) --build-tests $(APP_TESTS)
+	Scripts/run-tests $(APP_TESTS)
+
+# All libraries as the app's tests have them, and what they need from other packages.
+every-library: install-test
+	$(BUILD) $(APP_TESTS) --target EveryLibrary
 
 # Writes the documentation of all libraries, with the pages around it, as one static site; warnings
 # and missing pages are errors. To read it: python3 -m http.server -d .build-site/site
@@ -161,8 +173,10 @@ LIBRARIES = Operations OperationsFoundation OperationsTestKit OperationsInsight 
 	DurableJobsPostgres DurableJobsTelemetry DurableJobsTestKit
 PHOTO_LIBRARIES = PhotoImaging PhotoPipeline
 
-site: install-test
-	Scripts/make-site .build-site/site $(LIBRARIES) $(PHOTO_LIBRARIES)
+site: every-library
+	$(BUILD) $(APP_TESTS) --product snippet-extract
+	Scripts/make-site .build-site/site ClassicPhotos/.build/debug/Modules \
+		ClassicPhotos/.build/debug/snippet-extract $(LIBRARIES) $(PHOTO_LIBRARIES)
 
 # Builds a package that uses the libraries; fails if the package manager fetches another package, or
 # if Foundation on Linux does something else than the programs in Comparisons say.
@@ -170,8 +184,8 @@ consumer:
 	Scripts/check-consumer
 
 # Compiles what is written for Apple's systems, as far as Linux can.
-platforms: install-test
-	Scripts/check-platforms
+platforms: every-library
+	Scripts/check-platforms ClassicPhotos/.build/debug/Modules
 
 # Builds and runs the examples, against a tagged copy of the repository, as users do. Takes some
 # minutes, most of them for the packages that the servers need.
@@ -219,10 +233,12 @@ thread-sanitizer: sanitized
 
 # Some tests leave cycles of operations behind, or end their process while operations run.
 address-sanitizer: export ASAN_OPTIONS = detect_leaks=0
+address-sanitizer: export OPERATIONS_LAYERS = Executors Graphs Lifecycle QualityOfService \
+	Scheduling Typed
 address-sanitizer:
 	$(BUILD) $(TESTS) $(ADDRESS_SANITIZED)
 	Scripts/run-tests $(ADDRESS_SANITIZED) \
-		--filter '^Operations(Async|Executors|QualityOfService)Tests\.|StressTests|EndTests'
+		--filter '^Operations(Executors|Graphs|QualityOfService|Typed)Tests\.|StressTests|EndTests'
 
 # Runs the tests' random graphs at the size of a nightly run; OPERATIONS_STRESS_SEED=… repeats one
 # round.
@@ -269,7 +285,7 @@ instructions: install-test
 # Takes the README's pictures of the page, in the tests' own browser. One of them moves.
 screenshots: install-test
 	@Scripts/install-packages webp
-	SCREENSHOTS="$(CURDIR)/docs/images" swift test $(APP) $(FAULTS) --disable-xctest \
+	SCREENSHOTS="$(CURDIR)/docs/images" $(SWIFT) test $(APP_TESTS) --disable-xctest \
 		--filter 'PageTests|FilmTests'
 	img2webp -loop 0 -min_size -d 100 -lossy -q 60 -m 6 docs/images/race/*.png \
 		-o docs/images/race.webp
@@ -284,4 +300,4 @@ install-test:
 		chromium-driver spin gcc postgresql libpq-dev libsqlite3-dev
 
 clean:
-	rm -rf .build .build-* */.build Examples/*/.build Documentation/Snippets
+	rm -rf .build .build-* */.build Examples/*/.build

@@ -19,6 +19,9 @@ let pipeline = Target.Dependency.product(name: "PhotoPipeline", package: "swift-
 let testSupport = Target.Dependency.product(
     name: "_OperationsTestSupport", package: "swift-operations")
 
+/// The documentation needs all libraries. What the tests build has them, and the program does not.
+let everyLibrary = Package.Dependency.Trait.Condition.when(traits: ["EveryLibrary"])
+
 // A separate package, so that users of the library do not fetch the app's dependencies. The app is
 // a program, so it names one version of each of them.
 let package = Package(
@@ -27,9 +30,21 @@ let package = Package(
     products: [
         .executable(name: "classicphotos", targets: ["classicphotos"])
     ],
+    traits: [
+        .trait(
+            name: "EveryLibrary",
+            description: "Also compiles the libraries that the app does not use.")
+    ],
     dependencies: [
         .package(
-            name: "swift-operations", path: "..", traits: ["DurableJobsPostgres", "PhotoPipeline"]),
+            name: "swift-operations", path: "..",
+            traits: [
+                "DurableJobsPostgres", "PhotoPipeline",
+                .trait(name: "Configuration", condition: everyLibrary),
+                .trait(name: "DefaultExecutor", condition: everyLibrary),
+                .trait(name: "ServiceLifecycle", condition: everyLibrary),
+                .trait(name: "Telemetry", condition: everyLibrary),
+            ]),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
@@ -120,6 +135,16 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Tests/HTTPTestClient", swiftSettings: settings
+        ),
+        .target(
+            name: "EveryLibrary",
+            dependencies: [
+                "DurableJobs", "DurableJobsPostgres", "DurableJobsTelemetry", "DurableJobsTestKit",
+                "Operations", "OperationsDefaultExecutor", "OperationsFoundation",
+                "OperationsInsight", "OperationsServiceLifecycle", "OperationsTelemetry",
+                "OperationsTestKit", "PhotoImaging", "PhotoPipeline",
+            ].map { .product(name: $0, package: "swift-operations") },
+            path: "Tests/EveryLibrary", swiftSettings: settings
         ),
         .testTarget(
             name: "PhotoImagingTests", dependencies: [imaging, testSupport], swiftSettings: settings

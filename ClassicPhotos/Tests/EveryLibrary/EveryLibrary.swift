@@ -1,0 +1,1 @@
+// Nothing: this module makes the package manager compile the modules that it depends on.
