@@ -295,3 +295,9 @@ package.targets += layersOfTests.map { name, folders in
         exclude: foldersOfTests.filter { !folders.contains($0) } + ["Contract/README.md"],
         swiftSettings: testSettings)
 }
+
+// Builds the tests of some layers only: OPERATIONS_LAYERS="Graphs Typed".
+if let layers = Context.environment["OPERATIONS_LAYERS"] {
+    let wanted = layers.split(separator: " ").map { "Operations\($0)Tests" }
+    package.targets.removeAll { $0.type == .test && !wanted.contains($0.name) }
+}
