@@ -4,7 +4,9 @@ import OperationsTestSupport
 import Testing
 
 /// axe-core's rules for the page in a real browser; `Scripts/fetch-axe` gets axe-core.
-@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)), .enabled(if: Axe.script != nil))
+@Suite(
+    .ownThreads, .oneStillBrowser, .serialized, .timeLimit(.minutes(5)),
+    .enabled(if: Axe.script != nil))
 struct AccessibilityTests {
     private static let done = "document.querySelectorAll('[data-picture=filtered]').length > 3"
 

@@ -5,7 +5,7 @@ import PhotoPipeline
 import Testing
 
 /// The detail view, the search and the engine room in a real browser.
-@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .oneStillBrowser, .serialized, .timeLimit(.minutes(5)))
 struct DetailTests {
     private static let focusedRow = "document.activeElement.closest('.row')?.dataset.row"
 

@@ -3,7 +3,7 @@ import OperationsTestSupport
 import Testing
 
 /// The engine room in a real browser.
-@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .oneBrowser, .serialized, .timeLimit(.minutes(5)))
 struct EngineTests {
     private static let room = "document.querySelector('#engine')"
 

@@ -5,7 +5,7 @@ import OperationsTestSupport
 import Testing
 
 /// A fling with a finger, frame by frame.
-@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .oneBrowser, .serialized, .timeLimit(.minutes(5)))
 struct FilmTests {
     @Test func photosAppearWhenFingerLeavesList() async throws {
         try await withGallery { gallery in

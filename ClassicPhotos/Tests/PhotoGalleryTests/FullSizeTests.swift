@@ -6,7 +6,7 @@ import PhotoPipeline
 import Testing
 
 /// Photos in their full size in a real browser: on the stage, as a saved file, and on their way.
-@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .oneStillBrowser, .serialized, .timeLimit(.minutes(5)))
 struct FullSizeTests {
     /// Opens a photo of 6,000 × 400 pixels.
     private func withLargePhoto(

@@ -3,7 +3,7 @@ import OperationsTestSupport
 import Testing
 
 /// The grid of photos in a real browser: its layout, its keys, and its address.
-@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .oneStillBrowser, .serialized, .timeLimit(.minutes(5)))
 struct GridTests {
     /// The cells on the screen in the order of their rows.
     private static let onScreen = """

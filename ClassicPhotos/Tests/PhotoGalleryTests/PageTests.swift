@@ -5,7 +5,7 @@ import PhotoPipeline
 import Testing
 
 /// The page in a real browser, as a person sees it.
-@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .oneBrowser, .serialized, .timeLimit(.minutes(5)))
 struct PageTests {
     /// The rows on the screen, without the spare rows above and below it.
     private static let onScreen = """

@@ -2,7 +2,7 @@ import OperationsTestSupport
 import Testing
 
 /// The page on a touch screen of the size of a phone, in a real browser.
-@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .oneBrowser, .serialized, .timeLimit(.minutes(5)))
 struct PhoneTests {
     /// A photo on a touch screen, which a finger turns over, closes, and frees of all controls.
     private func withPhotoOnPhone(

@@ -12,30 +12,32 @@ struct Browser {
         let description: String
     }
 
-    /// Runs a closure with a new browser.
+    /// Runs a closure with a window that has no history: in the browser of the suite, if there is
+    /// one, and otherwise in a new browser.
     static func run(
         width: Int, height: Int, _ body: @escaping @Sendable (Browser) async throws -> Void
     ) async throws {
+        if let suite = SuiteBrowser.current {
+            return try await suite.run(width, height, body)
+        }
         try await BrowserDriver.run { port in
-            let browser = try await Browser(driver: "http://127.0.0.1:\(port)", width, height)
-            let result: Result<Void, any Error>
-            do {
-                try await body(browser)
-                result = .success(())
-            } catch {
-                result = .failure(error)
-            }
-            try await browser.quit()
+            let suite = SuiteBrowser(driver: port, moves: true)
+            let result = await Result.of { try await suite.run(width, height, body) }
+            try await suite.quit()
             try result.get()
         }
     }
 
-    private init(driver: String, _ width: Int, _ height: Int) async throws {
+    /// Starts a browser.
+    ///
+    /// - Parameter moves: whether pages move. If not, the browser asks them not to, as the browsers
+    ///   of people who want no motion do.
+    init(driver: String, _ width: Int, _ height: Int, moves: Bool) async throws {
         let options: [String: Any] = [
             "args": [
                 "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                 "--disable-dev-shm-usage", "--window-size=\(width),\(height)",
-            ]
+            ] + (moves ? [] : ["--force-prefers-reduced-motion"])
         ]
         let capabilities: [String: Any] = [
             "alwaysMatch": [
@@ -54,8 +56,34 @@ struct Browser {
         session = "\(driver)/session/\(id)"
     }
 
-    private func quit() async throws {
+    func quit() async throws {
         _ = try await Self.call("DELETE", session, nil)
+    }
+
+    /// Replaces the window by a new one, and removes what the pages have stored. Emulated devices,
+    /// speeds and languages are gone with the window.
+    func replaceWindow() async throws {
+        let origin = try await evaluate("return location.origin")
+        let answer = try await Self.call("POST", "\(session)/window/new", ["type": "window"])
+        guard let window = (answer as? [String: Any])?["handle"] as? String else {
+            throw Failure(description: "The driver opened no window: \(String(describing: answer))")
+        }
+        _ = try await Self.call("DELETE", "\(session)/window", nil)
+        _ = try await Self.call("POST", "\(session)/window", ["handle": window])
+        try await command("Page.bringToFront", [:])
+        try await command("Network.clearBrowserCookies", [:])
+        try await command("Network.clearBrowserCache", [:])
+        if origin.hasPrefix("http") {
+            try await command(
+                "Storage.clearDataForOrigin", ["origin": origin, "storageTypes": "all"])
+        }
+        _ = try await consoleMessages()
+    }
+
+    /// Sets the size of the window with its frame.
+    func setWindow(_ width: Int, _ height: Int) async throws {
+        _ = try await Self.call(
+            "POST", "\(session)/window/rect", ["x": 0, "y": 0, "width": width, "height": height])
     }
 
     /// Opens a URL.
