@@ -22,6 +22,12 @@ package let chainSlowness = 100
 package let chainSlowness = slowness
 #endif
 
+/// The number of rounds of a random test: in builds whose code runs slowly, a tenth of them. The
+/// optimized build runs all.
+package func rounds(_ count: Int) -> Int {
+    max(1, count / min(slowness, 10))
+}
+
 /// The seeds of random tests: two fixed seeds, and two new seeds for each run. A failure prints its
 /// seed.
 package let contractSeeds: [UInt64] = {

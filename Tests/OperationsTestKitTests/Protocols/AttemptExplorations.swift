@@ -13,7 +13,7 @@ struct AttemptExplorations {
 
     @Test(arguments: Event.allCases, [true, false])
     func oneDecisionFollowsEachAttempt(event: Event, fails: Bool) throws {
-        try TestScheduler.explore(schedules: 300) { scheduler in
+        try TestScheduler.explore(schedules: rounds(300)) { scheduler in
             let queue = scheduler.makeQueue()
             let clock = scheduler.clock
             let (runs, decisions) = (Tally(), Tally())

@@ -10,7 +10,7 @@ struct CapacityExplorations {
     /// Two waiters want fewer than two operations, and then add one each. One operation of the
     /// queue runs until both have continued.
     @Test func waitersNeverExceedTheLimit() throws {
-        try TestScheduler.explore(schedules: 300) { scheduler in
+        try TestScheduler.explore(schedules: rounds(300)) { scheduler in
             let (queue, others) = (scheduler.makeQueue(width: 2), scheduler.makeQueue())
             let counts = TestRecorder<Int>()
             let gates = [TestGate(), TestGate()]
@@ -39,7 +39,7 @@ struct CapacityExplorations {
     /// The first waiter wants an empty queue, and is cancelled. The second waiter must then
     /// continue, because the operation in the queue ends after it.
     @Test func cancelledWaiterHoldsNobodyBack() throws {
-        try TestScheduler.explore(schedules: 300) { scheduler in
+        try TestScheduler.explore(schedules: rounds(300)) { scheduler in
             let (queue, others) = (scheduler.makeQueue(), scheduler.makeQueue())
             let hasContinued = TestGate()
             queue.add("long") { await hasContinued.wait() }

@@ -13,7 +13,7 @@ struct ConditionExplorations {
     /// time. Either fails or not.
     @Test(arguments: Event.allCases, [true, false])
     func unmetConditionsDecideBeforeTheStart(event: Event, firstFails: Bool) throws {
-        try TestScheduler.explore(schedules: 300) { scheduler in
+        try TestScheduler.explore(schedules: rounds(300)) { scheduler in
             let queue = scheduler.makeQueue()
             let others = scheduler.makeQueue()
             let hasBegun = Tally()

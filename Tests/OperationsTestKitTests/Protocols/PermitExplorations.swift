@@ -12,7 +12,7 @@ struct PermitExplorations {
     /// Operation 0 needs budget A, 1 needs both, 2 needs B. Another operation disturbs them.
     @Test(arguments: Event.allCases)
     func noPermitIsLostOrGrantedTwice(event: Event) throws {
-        try TestScheduler.explore(schedules: 300) { scheduler in
+        try TestScheduler.explore(schedules: rounds(300)) { scheduler in
             let (a, b) = (ConcurrencyBudget(1, name: "a"), ConcurrencyBudget(1, name: "b"))
             let (usersOfA, usersOfB) = (Occupancy(), Occupancy())
             let runs = Tally()
@@ -58,7 +58,7 @@ struct PermitExplorations {
     /// An operation that waits for permits is not overtaken in its queue, which starts its
     /// operations strictly in order.
     @Test func waitingForPermitsBreaksNoStrictOrder() throws {
-        try TestScheduler.explore(schedules: 300) { scheduler in
+        try TestScheduler.explore(schedules: rounds(300)) { scheduler in
             let (a, b) = (ConcurrencyBudget(1, name: "a"), ConcurrencyBudget(1, name: "b"))
             let started = TestRecorder<Int>()
             let queue = scheduler.makeQueue(width: 1)

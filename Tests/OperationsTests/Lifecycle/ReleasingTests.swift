@@ -255,7 +255,7 @@ struct ReleasingTests {
                 }
             }
             group.addTask {
-                for _ in 0..<30_000 {
+                for _ in 0..<rounds(30_000) {
                     let operation = BlockOperation {}
                     dependents.all.withLock { dependents in
                         for _ in 0..<4 {

@@ -34,7 +34,8 @@ struct NemesisTests {
     ///   milliseconds.
     private func findings(
         _ kind: StoreKind, _ faults: String, longestWait: Int = 80, seed: UInt64 = seed,
-        deathLimit: Int = .max, _ processFaults: [ProcessFault] = Self.processFaults
+        deathLimit: Int = .max, jobs: Int = jobs,
+        _ processFaults: [ProcessFault] = Self.processFaults
     ) async throws -> [String] {
         print("The seed of the faults is \(seed).")
         return try await withFolder { folder in
@@ -42,7 +43,7 @@ struct NemesisTests {
                 let queue = try await JobQueue("tests", in: storage)
                 let settings = NemesisSettings(
                     store: store, folder: folder, lease: .seconds(1), longestWait: longestWait,
-                    jobs: Self.jobs, awaitsResults: false, hasObedientJobs: false,
+                    jobs: jobs, awaitsResults: false, hasObedientJobs: false,
                     deathLimit: deathLimit)
                 let nemesis = Nemesis(settings, faults: faults, seed: seed, queue)
                 let findings = try await nemesis.run(
@@ -72,7 +73,7 @@ struct NemesisTests {
     @Test(arguments: StoreKind.allCases)
     func evictionsDiscardNoJob(_ kind: StoreKind) async throws {
         let findings = try await findings(
-            kind, "pause", longestWait: 250, deathLimit: 1, [.evict])
+            kind, "pause", longestWait: 250, deathLimit: 1, jobs: Self.jobs / 3, [.evict])
         #expect(findings.isEmpty, "\(findings.prefix(20).joined(separator: "; "))")
     }
 
