@@ -6,6 +6,17 @@ extension Operation {
         existingExtras == nil ? nil : withExtras { $0.failure }
     }
 
+    /// The failure with which the operation has ended: its own, or the one that it was cancelled
+    /// for. An error that came after a cancellation is neither. Reading this property does not
+    /// observe the failure.
+    final var endingFailure: FailureRecord? {
+        switch status.outcome {
+        case .failed: failureRecord
+        case .failedUpstream: existingExtras == nil ? nil : withExtras { $0.upstreamFailure }
+        case .succeeded, .cancelled: nil
+        }
+    }
+
     final func forceCancel(because reason: CancellationReason, failure: FailureRecord? = nil) {
         note(reason, failure)
         forceCancel()

@@ -190,11 +190,10 @@ extension Operation {
         failure?.handle()
     }
 
-    /// Returns the failure of the operation, or because of which it was cancelled, and marks it as
-    /// observed.
+    /// Returns the failure with which the operation has ended, and marks it as observed.
     @discardableResult
     fileprivate final func observeFailure() -> FailureRecord? {
-        let failure = withExtras { $0.failure ?? $0.upstreamFailure }
+        let failure = endingFailure
         failure?.observe()
         return failure
     }

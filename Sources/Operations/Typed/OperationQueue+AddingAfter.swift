@@ -129,8 +129,7 @@ extension Operation {
     /// The error of an operation that has failed, or that was cancelled because of a failure.
     final var failureToHandle: any Error {
         get throws {
-            let (own, upstream) = withExtras { ($0.failure, $0.upstreamFailure) }
-            guard let failure = own ?? upstream else {
+            guard let failure = endingFailure else {
                 throw OperationResultError.noOutput(operation: label)
             }
             failure.observe()

@@ -89,6 +89,28 @@ struct FirstSuccessTests {
         }
     }
 
+    /// The error of a body that was told to stop is no failure.
+    @Test func operationThatWasCancelledWhileItRanHasNotFailed() async throws {
+        let (queue, gate, began) = (OperationQueue(), AsyncGate(), Signal())
+        let racer = queue.add("racer") { () async throws in
+            began.send()
+            try await gate.wait()
+        }
+        #expect(await began.arrives())
+        racer.cancel()
+        let first = queue.add(firstOf: [racer])
+        await first.finished()
+        #expect(racer.error is CancellationError && racer.isCancelled)
+        #expect(first.isCancelled)
+        guard case .dependencyCancelled(operation: "'racer'")? = first.cancellationReason else {
+            Issue.record("\(String(describing: first.cancellationReason))")
+            return
+        }
+        let failed = queue.add { () throws in throw Failure(number: 1) }
+        let second = queue.add(firstOf: [racer, failed])
+        await #expect(throws: Failure(number: 1)) { try await second.value }
+    }
+
     @Test func aDelayDoesNotHideASuccess() throws {
         let scheduler = TestScheduler(seed: 1)
         let (queue, never) = (scheduler.makeQueue(), suspendedQueue())
