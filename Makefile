@@ -111,15 +111,13 @@ deb:
 # Address sanitizer runs the tests in which threads hand on what the runtime does not retain.
 #
 # The build for thread sanitizer comes first, because the layers are checked by its index.
-STEPS = style layers model-check app-tests fuzz site consumer platforms examples release-tests api \
-	snippets thread-sanitizer address-sanitizer instructions
+STEPS = style layers model-check app-tests fuzz site platforms release-tests api snippets \
+	thread-sanitizer address-sanitizer
+BESIDE = consumer examples instructions
 
 test: install-test
-	@times=; for step in $(STEPS); do \
-		start=$$(date +%s); \
-		$(MAKE) --no-print-directory $$step || exit; \
-		times="$$times, $$step $$(($$(date +%s) - start)) s"; \
-	done; echo "Everything passed: $${times#, }."
+	@Scripts/install-packages python3-pip unzip valgrind curl
+	@MAKE="$(MAKE)" Scripts/run-steps "$(STEPS)" "$(BESIDE)"
 
 # The quick check for work on Operations: needs no other package. LAYER is a name from the list of
 # layers in Package.swift, or Runtime, or a regular expression for several.
