@@ -436,7 +436,10 @@ struct ProcessOptionTests {
             }
             #expect(result.terminationStatus == .exited(0))
             let (lines, reports) = result.closureResult
-            #expect(reports.map { $0.prefix(12) } == ["photo1.jpg: ", "photo2.jpg: "])
+            // A look at the file in the middle of the copy is one more report.
+            let names = reports.map { String($0.prefix(12)) }
+            #expect(names.first == "photo1.jpg: ")
+            #expect(Set(names) == ["photo1.jpg: ", "photo2.jpg: "])
             let last = try #require(lines.last)
             #expect(last.hasPrefix("Wrote 2 of 2 photos to ") && !last.contains("failed"))
         }
