@@ -115,6 +115,7 @@ STEPS = style layers model-check app-tests fuzz site platforms release-tests api
 	thread-sanitizer address-sanitizer
 BESIDE = consumer examples instructions
 
+# All packages come first, because two steps cannot install at the same time.
 test: install-test
 	@Scripts/install-packages python3-pip unzip valgrind curl
 	@MAKE="$(MAKE)" Scripts/run-steps "$(STEPS)" "$(BESIDE)"

@@ -20,12 +20,7 @@ struct Browser {
         if let suite = SuiteBrowser.current {
             return try await suite.run(width, height, body)
         }
-        try await BrowserDriver.run { port in
-            let suite = SuiteBrowser(driver: port, moves: true)
-            let result = await Result.of { try await suite.run(width, height, body) }
-            try await suite.quit()
-            try result.get()
-        }
+        try await SuiteBrowser.with(moves: true) { try await $0.run(width, height, body) }
     }
 
     /// Starts a browser.

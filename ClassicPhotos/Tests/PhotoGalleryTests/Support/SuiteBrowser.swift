@@ -10,7 +10,24 @@ actor SuiteBrowser {
     private var browser: Browser?
     private var isInUse = false
 
-    init(driver port: Int, moves: Bool) {
+    /// Runs a closure with a browser, which ends with the closure.
+    static func with(
+        moves: Bool, _ body: @escaping @Sendable (SuiteBrowser) async throws -> Void
+    ) async throws {
+        try await BrowserDriver.run { port in
+            let browser = SuiteBrowser(driver: port, moves: moves)
+            let result: Result<Void, any Error>
+            do {
+                result = .success(try await body(browser))
+            } catch {
+                result = .failure(error)
+            }
+            try await browser.quit()
+            try result.get()
+        }
+    }
+
+    private init(driver port: Int, moves: Bool) {
         driver = "http://127.0.0.1:\(port)"
         self.moves = moves
     }
@@ -40,7 +57,7 @@ actor SuiteBrowser {
         }
     }
 
-    func quit() async throws {
+    private func quit() async throws {
         guard let browser else { return }
         self.browser = nil
         try await browser.quit()
@@ -56,13 +73,8 @@ struct OneBrowser: SuiteTrait, TestScoping {
         performing function: @Sendable () async throws -> Void
     ) async throws {
         try await withoutActuallyEscaping(function) { function in
-            try await BrowserDriver.run { port in
-                let browser = SuiteBrowser(driver: port, moves: moves)
-                let result = await Result.of {
-                    try await SuiteBrowser.$current.withValue(browser) { try await function() }
-                }
-                try await browser.quit()
-                try result.get()
+            try await SuiteBrowser.with(moves: moves) { browser in
+                try await SuiteBrowser.$current.withValue(browser) { try await function() }
             }
         }
     }
@@ -75,15 +87,4 @@ extension Trait where Self == OneBrowser {
     /// The same, with a browser that asks pages for no motion. Otherwise a third of the time goes
     /// into drawing movements.
     static var oneStillBrowser: Self { OneBrowser(moves: false) }
-}
-
-extension Result where Success == Void, Failure == any Error {
-    /// What an asynchronous closure returns or throws.
-    static func of(_ body: () async throws -> Void) async -> Self {
-        do {
-            return .success(try await body())
-        } catch {
-            return .failure(error)
-        }
-    }
 }
