@@ -1,10 +1,11 @@
 # The two commands of this project:
 #
 #   make run     installs missing packages, builds, and shows the demo (or SOURCE=…) as a web page
-#   make test    installs missing packages, builds everything and runs every check
+#   make test    installs missing packages, builds everything, and runs all tests that need no browser
 #
-# While you work on Operations, `make check` runs its tests and nothing else; `make check
-# LAYER=Graphs` runs those of one layer.
+# `make gate` is what each change has to pass: `make test` and all other checks. `make night` looks
+# for what is rare, for hours. While you work on Operations, `make check` runs its tests and nothing
+# else; `make check LAYER=Graphs` runs those of one layer.
 #
 # Both need a Swift toolchain, and apt to install packages. Later runs are quick.
 
@@ -34,9 +35,10 @@ ALL_TRAITS = --traits Telemetry,DurableJobsPostgres,DefaultExecutor,ServiceLifec
 COMPLETE = $(FAULTS) $(LINES) $(ALL_TRAITS) --scratch-path .build-complete
 OPTIMIZED = -c release -Xswiftc -enable-testing $(FAULTS) $(LINES) $(ALL_TRAITS) \
 	--scratch-path .build-release-tests
-ADDRESS_SANITIZED = --sanitize address $(LINES) --scratch-path .build-asan
-SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER $(LINES) \
-	--traits Telemetry,DefaultExecutor --scratch-path .build-tsan
+ADDRESS_SANITIZED = --sanitize address $(FAULTS) $(LINES) $(ALL_TRAITS) --scratch-path .build-asan
+THREAD_SANITIZED = --sanitize thread -Xswiftc -DTHREAD_SANITIZER $(LINES)
+SANITIZED = -c release -Xswiftc -enable-testing $(THREAD_SANITIZED) --scratch-path .build-tsan
+SANITIZED_ALL = $(THREAD_SANITIZED) --traits Telemetry,DefaultExecutor --scratch-path .build-tsan-all
 
 # The program of the libraries' tests alone: `--build-tests` would also link all snippets.
 TESTS = --product swift-operationsPackageTests
@@ -46,22 +48,25 @@ TESTS = --product swift-operationsPackageTests
 SWIFT = SWIFT_DETERMINISTIC_HASHING=1 swift
 BUILD = $(SWIFT) build
 
-.PHONY: run test check build install uninstall deb man install-run install-test lint style layers \
-	sanitized model-check unit-tests app-tests every-library site consumer platforms examples \
-	release-tests api api-record release-check snippets thread-sanitizer address-sanitizer stress \
-	fuzz jobs-nemesis jobs-pictures instructions screenshots clean
+.PHONY: run test gate night check build install uninstall deb man install-run install-test \
+	install-gate install-night pin-versions float-versions lint style layers model-check \
+	unit-tests app-tests browser-tests app-build every-library site consumer platforms examples \
+	release-build release-tests release-tests-often browser-tests-under-load tests-under-load api \
+	api-record release-check snippets thread-sanitizer thread-sanitizer-all address-sanitizer \
+	address-sanitizer-app stress fuzz fuzz-long jobs-nemesis jobs-pictures instructions \
+	screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
 # escaping. dash and zsh pass `SOURCE=~/Pictures` on unexpanded; the recipe then inserts the home
 # folder.
-run: install-run
+run: install-run pin-versions
 	@[ -e ClassicPhotos/.build/release/classicphotos ] || echo "The first build takes 5 to 15 \
 	minutes: it also compiles a web server and a database library. Later builds take seconds."
 	$(BUILD) $(PROGRAM)
 	@case "$$SOURCE" in "~"|"~/"*) SOURCE="$$HOME$${SOURCE#?}" ;; esac; \
 	set -x; exec ClassicPhotos/.build/release/classicphotos serve $${SOURCE:+"$$SOURCE"} $${PORT:+--port "$$PORT"} $(ARGS)
 
-build: install-run
+build: install-run pin-versions
 	$(BUILD) $(PROGRAM)
 
 # Writes the manual pages of the program into ClassicPhotos/.build/manual. The package manager's
@@ -106,35 +111,39 @@ deb:
 	$(MAKE) install DESTDIR="$(CURDIR)/.build-deb/root" PREFIX=/usr
 	Scripts/make-deb .build-deb/root .build-deb
 
-# The tests of the libraries run twice: optimized, and not optimized with thread sanitizer. Durable
-# jobs are left out of the second run: their tests have leases of a second, and check processes.
-# Address sanitizer runs the tests in which threads hand on what the runtime does not retain.
+# A landing proves that a change is right, with fixed seeds; a night looks for what is rare.
 #
-# The build for thread sanitizer comes first, because the layers are checked by its index.
-STEPS = style layers model-check app-tests fuzz site platforms release-tests api snippets \
-	thread-sanitizer address-sanitizer
-BESIDE = consumer examples instructions
+# The gate runs the tests unoptimized, and those in which threads meet once more, optimized under the
+# thread sanitizer. Scripts/steps describes the steps.
+TEST_STEPS = style unit-tests layers app-tests
+GATE_STEPS = $(TEST_STEPS) browser-tests model-check thread-sanitizer snippets api platforms site \
+	consumer instructions fuzz
+NIGHT_STEPS = release-tests-often stress thread-sanitizer-all address-sanitizer \
+	address-sanitizer-app examples fuzz-long tests-under-load browser-tests-under-load jobs-nemesis
 
-# All packages come first, because two steps cannot install at the same time.
+# All packages come first, so that the steps have the machine for themselves.
 test: install-test
-	@Scripts/install-packages python3-pip unzip valgrind curl
-	@MAKE="$(MAKE)" Scripts/run-steps "$(STEPS)" "$(BESIDE)"
+	@Scripts/run-steps $(TEST_STEPS)
+
+gate: install-gate
+	@Scripts/run-steps $(GATE_STEPS)
+
+# Takes hours. Each step runs, whatever has changed, and also after one that failed; random tests
+# have new seeds and more rounds, and packages their newest versions.
+night: export OPERATIONS_NIGHT = 1
+night: install-night float-versions
+	@Scripts/run-steps --all --keep-going $(GATE_STEPS) $(NIGHT_STEPS)
 
 # The quick check for work on Operations: needs no other package. LAYER is a name from the list of
 # layers in Package.swift, or Runtime, or a regular expression for several.
 LAYER ?= \w+
 
-check: style
+check: style pin-versions
 	swift build $(TESTS)
 	Scripts/check-layers .build/debug
 	Scripts/run-tests --filter '^Operations($(LAYER))Tests\.'
 
 # Single checks, for work on one part.
-
-# A test's time limit counts from its start, and without this limit all tests would start at once.
-# The trait `ownThreads` lets as many run, so none waits for its threads after its start.
-check unit-tests app-tests release-tests thread-sanitizer address-sanitizer: \
-	export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
 
 # The layers are proved by the index of the latest debug build. There has to be one.
 lint: style
@@ -142,8 +151,8 @@ lint: style
 
 style:
 	swift format lint --strict --parallel --recursive Package.swift Comparisons Scripts Snippets \
-		Sources Tests ClassicPhotos/Package.swift ClassicPhotos/Sources ClassicPhotos/Tests \
-		Examples/*/Package.swift Examples/*/Sources
+		Sources Tests ClassicPhotos/Package.swift ClassicPhotos/Plugins ClassicPhotos/Sources \
+		ClassicPhotos/Tests Examples/*/Package.swift Examples/*/Sources
 	Scripts/check-comments
 
 # Explores the scheduler's protocols completely; takes two minutes. Models of which nothing has
@@ -151,18 +160,35 @@ style:
 model-check: install-test
 	Models/check
 
-# The tests of all libraries as `swift test` builds them. For work on them; not part of `make test`.
-unit-tests: install-test
+# The tests of all libraries.
+unit-tests: install-test pin-versions
 	$(BUILD) $(TESTS) $(COMPLETE)
 	Scripts/run-tests $(COMPLETE)
 
-app-tests: install-test
-	Scripts/fetch-axe
+layers:
+	Scripts/check-layers .build-complete/debug
+
+# The app's tests, without those in a browser; and those.
+BROWSER_TESTS = BrowserTests
+
+app-build: install-test pin-versions
 	$(BUILD) --build-tests $(APP_TESTS)
-	Scripts/run-tests $(APP_TESTS)
+
+app-tests: app-build
+	Scripts/run-tests $(APP_TESTS) --skip '$(BROWSER_TESTS)'
+
+browser-tests: install-gate app-build
+	Scripts/fetch-axe
+	Scripts/run-tests $(APP_TESTS) --filter '$(BROWSER_TESTS)'
+
+tests-under-load:
+	Scripts/under-load 1 $(MAKE) unit-tests app-tests
+
+browser-tests-under-load:
+	Scripts/under-load 5 $(MAKE) browser-tests
 
 # All libraries as the app's tests have them, and what they need from other packages.
-every-library: install-test
+every-library: install-test pin-versions
 	$(BUILD) $(APP_TESTS) --target EveryLibrary
 
 # Writes the documentation of all libraries, with the pages around it, as one static site; warnings
@@ -193,21 +219,27 @@ examples:
 	Scripts/check-examples
 
 # The tests of the libraries, optimized as users run them.
-release-tests: install-test
+release-build: install-test pin-versions
 	$(BUILD) $(TESTS) $(OPTIMIZED)
+
+release-tests: release-build
 	Scripts/run-tests $(OPTIMIZED)
+
+# Twenty times, because what is rare is seen once.
+release-tests-often: release-build
+	for run in $$(seq 20); do Scripts/run-tests $(OPTIMIZED) || exit; done
 
 # Compares the public interfaces with those of the last version. OperationsFoundation is left out,
 # which has names of other modules only.
-MODULES = .build-release-tests/release/Modules
+MODULES = .build-complete/debug/Modules
 
-api: install-test
-	$(BUILD) $(TESTS) $(OPTIMIZED)
+api: install-gate pin-versions
+	$(BUILD) $(TESTS) $(COMPLETE)
 	Scripts/check-api $(MODULES) $(filter-out OperationsFoundation,$(LIBRARIES))
 
 # Only after a release: docs/releasing.md.
-api-record: install-test
-	$(BUILD) $(TESTS) $(OPTIMIZED)
+api-record: install-gate pin-versions
+	$(BUILD) $(TESTS) $(COMPLETE)
 	Scripts/check-api $(MODULES) $(filter-out OperationsFoundation,$(LIBRARIES)) --record
 	rm -f docs/api/meant.txt
 
@@ -216,35 +248,44 @@ release-check:
 	Scripts/release-check
 
 # Runs the documentation's programs and compares their output.
-snippets: install-test
-	$(BUILD) $(OPTIMIZED)
-	Scripts/check-snippets .build-release-tests/release
+snippets: install-test pin-versions
+	$(BUILD) $(COMPLETE)
+	Scripts/check-snippets .build-complete/debug
 
-layers: sanitized
-	Scripts/check-layers .build-tsan/debug
+# The tests in which threads meet, optimized under the thread sanitizer.
+THREADED_LAYERS = Executors Graphs Lifecycle QualityOfService Runtime Scheduling Structured Traits \
+	Typed
 
-sanitized:
+thread-sanitizer thread-sanitizer-all: export TSAN_OPTIONS = halt_on_error=1
+thread-sanitizer: export OPERATIONS_LAYERS = $(THREADED_LAYERS)
+thread-sanitizer: pin-versions
 	$(BUILD) $(TESTS) $(SANITIZED)
-
-thread-sanitizer: export TSAN_OPTIONS = halt_on_error=1
-thread-sanitizer: sanitized
 	Scripts/run-tests $(SANITIZED)
 
+# All tests, unoptimized. Durable jobs are left out: their tests have leases of a second, and check
+# processes.
+thread-sanitizer-all: install-test pin-versions
+	$(BUILD) $(TESTS) $(SANITIZED_ALL)
+	Scripts/run-tests $(SANITIZED_ALL)
+
 # Some tests leave cycles of operations behind, or end their process while operations run.
-address-sanitizer: export ASAN_OPTIONS = detect_leaks=0
-address-sanitizer: export OPERATIONS_LAYERS = Executors Graphs Lifecycle QualityOfService \
-	Scheduling Typed
-address-sanitizer:
+address-sanitizer address-sanitizer-app: export ASAN_OPTIONS = detect_leaks=0
+address-sanitizer: install-test pin-versions
 	$(BUILD) $(TESTS) $(ADDRESS_SANITIZED)
-	Scripts/run-tests $(ADDRESS_SANITIZED) \
-		--filter '^Operations(Executors|Graphs|QualityOfService|Typed)Tests\.|StressTests|EndTests'
+	Scripts/run-tests $(ADDRESS_SANITIZED)
+
+# The code in C that reads and writes pictures, and all that calls it.
+ADDRESS_SANITIZED_APP = $(APP_TESTS) --sanitize address --scratch-path .build-asan-app
+
+address-sanitizer-app: install-test pin-versions
+	$(BUILD) --build-tests $(ADDRESS_SANITIZED_APP)
+	Scripts/run-tests $(ADDRESS_SANITIZED_APP) --skip '$(BROWSER_TESTS)'
 
 # Runs the tests' random graphs at the size of a nightly run; OPERATIONS_STRESS_SEED=… repeats one
 # round.
 STRESS_OPERATIONS ?= 10000000
 
-stress:
-	$(BUILD) $(TESTS) $(OPTIMIZED)
+stress: release-build
 	OPERATIONS_STRESS_OPERATIONS=$(STRESS_OPERATIONS) \
 		Scripts/run-tests $(OPTIMIZED) --filter StressTests
 
@@ -252,8 +293,11 @@ stress:
 # FUZZ_SECONDS. Set FUZZ_SECONDS=3600 for a long run.
 FUZZ_SECONDS ?= 20
 
-fuzz: install-test
+fuzz: install-test pin-versions
 	Scripts/fuzz $(FUZZ_SECONDS)
+
+fuzz-long:
+	$(MAKE) fuzz FUZZ_SECONDS=600
 
 # Runs durable jobs under random faults: ROUNDS seeds from SEED on, each for SECONDS, with hosts in
 # network namespaces on PostgreSQL, and with processes on SQLite. The hosts need root. A later call
@@ -262,9 +306,8 @@ SECONDS ?= 60
 SEED ?= 1
 ROUNDS ?= 100
 
-jobs-nemesis: install-test
+jobs-nemesis: release-build
 	@Scripts/install-packages iproute2 iptables faketime
-	$(BUILD) $(TESTS) $(OPTIMIZED)
 	Scripts/jobs-nemesis $(SECONDS) $(SEED) $(ROUNDS) $(OPTIMIZED)
 
 # Processes a folder of pictures without a queue, and again with two workers on hosts in network
@@ -277,12 +320,11 @@ jobs-pictures: install-test build
 
 # Counts the instructions and allocations of one operation; fails if they exceed
 # Benchmarks/thresholds.txt. Takes about a minute with the build.
-instructions: install-test
-	@Scripts/install-packages valgrind
+instructions: install-gate
 	Benchmarks/instructions --check
 
 # Takes the README's pictures of the page, in the tests' own browser. One of them moves.
-screenshots: install-test
+screenshots: install-gate
 	@Scripts/install-packages webp
 	SCREENSHOTS="$(CURDIR)/docs/images" $(SWIFT) test $(APP_TESTS) --disable-xctest \
 		--filter 'PageTests|FilmTests'
@@ -294,9 +336,27 @@ install-run:
 	@Scripts/install-packages libvips-dev libcurl4-openssl-dev zlib1g-dev pkg-config libpq-dev \
 		libsqlite3-dev
 
+# What tests need, what the gate's other steps need, and what the night's steps need.
+FOR_TESTS = libvips-dev libcurl4-openssl-dev zlib1g-dev pkg-config postgresql libpq-dev \
+	libsqlite3-dev python3
+FOR_GATE = $(FOR_TESTS) chromium chromium-driver spin gcc python3-pip unzip valgrind
+FOR_NIGHT = $(FOR_GATE) curl iproute2 iptables faketime
+
 install-test:
-	@Scripts/install-packages libvips-dev libcurl4-openssl-dev zlib1g-dev pkg-config chromium \
-		chromium-driver spin gcc postgresql libpq-dev libsqlite3-dev
+	@Scripts/install-packages $(FOR_TESTS)
+
+install-gate:
+	@Scripts/install-packages $(FOR_GATE)
+
+install-night:
+	@Scripts/install-packages $(FOR_NIGHT)
+
+# Scripts/versions has the versions of all packages that a build takes. A night takes the newest.
+pin-versions:
+	@[ -n "$$OPERATIONS_NIGHT" ] || Scripts/pin-versions . ClassicPhotos
+
+float-versions:
+	@Scripts/pin-versions --float . ClassicPhotos
 
 clean:
 	rm -rf .build .build-* */.build Examples/*/.build

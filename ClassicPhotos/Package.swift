@@ -51,7 +51,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
         .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(
+            url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"),
@@ -69,6 +70,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .plugin(name: "EmbedPage", capability: .buildTool()),
         // Tells both servers that a client has left.
         .target(
             name: "Departures",
@@ -93,10 +95,14 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
-            resources: [.embedInCode("Page")],
-            swiftSettings: settings
+            exclude: ["Page"],
+            swiftSettings: settings,
+            plugins: ["EmbedPage"]
         ),
-        .target(name: "Landscapes", swiftSettings: settings),
+        // Optimized in debug builds, too: otherwise the painting takes half of the tests' time.
+        .target(
+            name: "Landscapes",
+            swiftSettings: settings + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         .target(
             name: "DemoOrigin",
             dependencies: [

@@ -4,35 +4,35 @@ struct PageFile {
     let mediaType: String
     let bytes: [UInt8]
 
-    static func page(_ path: String, _ bytes: [UInt8]) -> PageFile {
+    static func page(_ path: String, _ text: String) -> PageFile {
         PageFile(
             path: path, mediaType: "text/html; charset=utf-8",
-            bytes: compact(withoutComments(bytes, from: "<!--", to: "-->")))
+            bytes: compact(withoutComments(text, from: "<!--", to: "-->")))
     }
 
-    static func script(_ path: String, _ bytes: [UInt8]) -> PageFile {
+    static func script(_ path: String, _ text: String) -> PageFile {
         PageFile(
             path: path, mediaType: "text/javascript; charset=utf-8",
-            bytes: compact(String(decoding: bytes, as: UTF8.self)))
+            bytes: compact(text))
     }
 
-    static func style(_ path: String, _ bytes: [UInt8]) -> PageFile {
+    static func style(_ path: String, _ text: String) -> PageFile {
         PageFile(
             path: path, mediaType: "text/css; charset=utf-8",
             bytes: compact(
-                withoutComments(bytes, from: "/*", to: "*/")
+                withoutComments(text, from: "/*", to: "*/")
                     .replacing(" {", with: "{").replacing("; }", with: "}")
                     .replacing(": ", with: ":").replacing(", ", with: ",")))
     }
 
-    static func picture(_ path: String, _ bytes: [UInt8]) -> PageFile {
-        PageFile(path: path, mediaType: "image/svg+xml", bytes: bytes)
+    static func picture(_ path: String, _ text: String) -> PageFile {
+        PageFile(path: path, mediaType: "image/svg+xml", bytes: Array(text.utf8))
     }
 
     private static func withoutComments(
-        _ bytes: [UInt8], from start: String, to end: String
+        _ source: String, from start: String, to end: String
     ) -> String {
-        var text = String(decoding: bytes, as: UTF8.self)
+        var text = source
         while let begin = text.firstRange(of: start),
             let close = text[begin.upperBound...].firstRange(of: end)
         {

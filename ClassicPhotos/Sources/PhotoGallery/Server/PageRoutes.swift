@@ -5,7 +5,7 @@ import NIOCore
 /// The routes of the page's own files, which are embedded into the program.
 struct PageRoutes {
     static let files: [PageFile] = {
-        let resources = PackageResources.self
+        let resources = PageResources.self
         return [
             .page("/", resources.index_html),
             .style("app.css", resources.app_css),
