@@ -48,6 +48,7 @@ struct CommandTests {
                 at: Self.project.appendingPathComponent("Makefile"),
                 to: folder.appendingPathComponent("Makefile"))
             try write("", to: folder.appendingPathComponent("Scripts/install-packages"))
+            try write("", to: folder.appendingPathComponent("Scripts/pin-versions"))
             try write("", to: folder.appendingPathComponent("bin/swift"))
             try write(
                 #"case "$2" in "" | --port) echo "none $*" ;; *) echo "source: $2" ;; esac"#,
