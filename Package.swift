@@ -99,7 +99,7 @@ let package = Package(
             description: "Lets a JobWorker read its options from swift-configuration."),
         .trait(
             name: "DurableJobs",
-            description: "Enables DurableJobs with its SQLite store, and fetches what it needs."),
+            description: "Enables DurableJobs with its SQLite store, which needs libsqlite3."),
         .trait(
             name: "DurableJobsPostgres",
             description: "Enables DurableJobsPostgres, which needs libpq.",
@@ -117,7 +117,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
@@ -151,9 +150,12 @@ let package = Package(
             name: "DurableJobs",
             dependencies: [
                 "Operations", "OperationsRuntime", serviceLifecycle, configuration,
-                .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
+                .target(name: "CDurableJobsSQLite", condition: withDurableJobs),
             ],
             swiftSettings: settings
+        ),
+        .systemLibrary(
+            name: "CDurableJobsSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]
         ),
         .systemLibrary(
             name: "CDurableJobsLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -231,7 +233,7 @@ let package = Package(
                 "DurableJobs", "DurableJobsPostgres", "DurableJobsTestKit", "Operations",
                 "OperationsRuntime", "OperationsTestKit", "OperationsTestSupport", configuration,
                 .target(name: "CDurableJobsLibPQ", condition: withDurableJobsPostgres),
-                .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
+                .target(name: "CDurableJobsSQLite", condition: withDurableJobs),
             ] + serviceGroups,
             swiftSettings: testSettings),
         .testTarget(
@@ -239,7 +241,6 @@ let package = Package(
             dependencies: [
                 "DurableJobs", "DurableJobsTelemetry", "Operations", "OperationsRuntime",
                 "OperationsTestSupport",
-                .product(name: "GRDB", package: "GRDB.swift", condition: withDurableJobs),
             ] + telemetry + telemetryInMemory,
             swiftSettings: testSettings),
         .testTarget(

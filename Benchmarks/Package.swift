@@ -6,7 +6,7 @@ let package = Package(
     name: "benchmarks",
     platforms: [.macOS(.v15)],
     traits: [
-        .trait(name: "Jobs", description: "Enables jobs, which needs GRDB and libpq.")
+        .trait(name: "Jobs", description: "Enables jobs, which needs libsqlite3 and libpq.")
     ],
     dependencies: [
         .package(

@@ -8,11 +8,10 @@
 //     │
 //   Store/      JobStore: the transactions of the protocol, in the SQL that all databases share
 //     │
-//   SQLite/     the database in a file, by GRDB; DurableJobsPostgres has another one
+//   SQLite/     the database in a file; DurableJobsPostgres has another one
 //
-// The package manager fetches GRDB only if the package's trait `DurableJobs` is enabled. Without
-// the trait, this module contains nothing but the declarations below: the compiler's error for a
-// use names the remedy.
+// Without the package's trait `DurableJobs`, this module contains nothing but the declarations
+// below: the compiler's error for a use names the remedy.
 
 #if !DurableJobs
 /// Needs the package trait `DurableJobs` of swift-operations.

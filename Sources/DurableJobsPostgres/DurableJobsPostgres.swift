@@ -1,7 +1,7 @@
 // DurableJobsPostgres: the database of DurableJobs in PostgreSQL, by libpq. The statements are
 // those of DurableJobs; this module has the connections and what differs from SQLite.
 //
-//   JobStorage.postgres      what users write
+//   JobStorage.postgres      what users write; JobTransaction.postgres
 //     │
 //   PostgresDatabase         transactions, heartbeats, notifications
 //     │

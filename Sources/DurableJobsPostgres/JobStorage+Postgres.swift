@@ -35,37 +35,4 @@ extension JobStorage {
         return statements.isEmpty ? "" : "BEGIN;\n\(statements.joined())COMMIT;\n"
     }
 }
-
-extension JobQueue {
-    /// Stores a job in a transaction of the caller's own on the same database, so that the job
-    /// exists if and only if the transaction is committed.
-    ///
-    /// Workers see the job at their next look, after at most a second.
-    ///
-    /// - Parameters:
-    ///   - job: the work and its arguments.
-    ///   - traits: further settings of the job.
-    ///   - dependencies: jobs that must end before.
-    ///   - connection: a `PGconn` of libpq, in a transaction, used by no other thread meanwhile.
-    /// - Throws: `JobError` if the job is refused, or an error of the connection.
-    @discardableResult
-    public func enqueue<J: Job>(
-        _ job: J, _ traits: JobTrait..., after dependencies: any JobReference...,
-        in connection: OpaquePointer
-    ) throws -> JobHandle<J.Output> {
-        try enqueue(job, traits, after: dependencies, in: connection)
-    }
-
-    /// Stores a job that depends on any number of jobs, in a transaction of the caller's own.
-    @discardableResult
-    public func enqueue<J: Job>(
-        _ job: J, _ traits: [JobTrait] = [], after dependencies: [any JobReference],
-        in connection: OpaquePointer
-    ) throws -> JobHandle<J.Output> {
-        let new = try newJob(job, JobOptions(traits, of: J.self), after: dependencies)
-        let translations = (store.database as? PostgresDatabase)?.translations
-        let session = PostgresSession(connection, translations ?? PostgresSession.unqualified)
-        return handle(of: J.self, id: try enqueue(new, session))
-    }
-}
 #endif

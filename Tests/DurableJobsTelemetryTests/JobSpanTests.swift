@@ -1,6 +1,5 @@
 #if DurableJobs && Telemetry
 import DurableJobsTelemetry
-import GRDB
 import InMemoryTracing
 import OperationsRuntime
 import Operations
@@ -71,10 +70,7 @@ struct JobSpanTests {
     @Test func allMethodsThatEnqueueStoreTheTrace() async throws {
         try await Observed.run { observed async throws in
             let queue = observed.queue
-            var configuration = Configuration()
-            configuration.busyMode = .timeout(60)
-            let database = try DatabaseQueue(path: observed.path, configuration: configuration)
-            defer { try? database.close() }
+            let connection = try SQLiteConnection(path: observed.path)
             let request = try await observed.tracer.withSpan("request") { span in
                 try await queue.enqueue([Inspect(), Inspect()])
                 try await queue.enqueue([Inspect()]) { _ in [.priority(.high)] }
@@ -83,8 +79,8 @@ struct JobSpanTests {
                 let first = graph.add(Inspect())
                 graph.addDependency(of: graph.add(Inspect()), on: first)
                 try await queue.enqueue(graph)
-                try await database.write { database in
-                    _ = try queue.enqueue(Inspect(), in: database)
+                try connection.transaction("BEGIN IMMEDIATE") {
+                    _ = try queue.enqueue(Inspect(), in: .sqlite(connection.pointer))
                 }
                 return span.context.inMemorySpanContext?.spanID
             }

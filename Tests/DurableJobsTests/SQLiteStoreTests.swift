@@ -1,6 +1,5 @@
 #if DurableJobs
 import Dispatch
-import GRDB
 import OperationsRuntime
 import Operations
 import OperationsTestSupport
@@ -21,11 +20,8 @@ struct SQLiteStoreTests {
         try await withFolder { folder in
             let path = "\(folder)/jobs.sqlite"
             await (try JobQueue(in: .file(path))).close()
-            let database = try DatabaseQueue(path: path)
-            try await database.write {
-                try $0.execute(
-                    sql: "UPDATE durable_job_schema SET version = 99, compatible = 99")
-            }
+            try ProgramConnection(path).execute(
+                "UPDATE durable_job_schema SET version = 99, compatible = 99")
             let error = await #expect(throws: JobError.self) {
                 try await JobQueue(in: .file(path))
             }
@@ -85,7 +81,6 @@ struct SQLiteStoreTests {
         #expect(StagePath.folder(of: "c") == ".")
     }
 
-    /// The mode that GRDB sets when it opens a file is NORMAL.
     @Test func durableTransactionsAreSynced() async throws {
         try await withFolder { folder in
             let database = try await SQLiteDatabase(path: "\(folder)/jobs.sqlite")
@@ -154,23 +149,39 @@ struct SQLiteStoreTests {
             let path = "\(folder)/jobs.sqlite"
             let queue = try await JobQueue(in: .file(path))
             // The worker writes to the file at the same time.
-            var configuration = Configuration()
-            configuration.busyMode = .timeout(60)
-            let database = try DatabaseQueue(path: path, configuration: configuration)
+            let program = try ProgramConnection(path)
             try await withWorker(queue, [Echo.self]) { _ async throws in
-                let handle = try await database.write { db in
-                    try db.execute(sql: "CREATE TABLE orders (id INTEGER)")
-                    return try queue.enqueue(Echo(text: "kept"), .priority(.high), in: db)
+                let handle = try program.write { transaction in
+                    try program.execute("CREATE TABLE orders (id INTEGER)")
+                    return try queue.enqueue(
+                        Echo(text: "kept"), .priority(.high), in: transaction)
                 }
                 #expect(try await handle.value == "kept")
-                await #expect(throws: Rollback.self) {
-                    try await database.write { db in
-                        try queue.enqueue(Echo(text: "rolled back"), in: db)
+                #expect(throws: Rollback.self) {
+                    try program.write { transaction in
+                        try queue.enqueue(Echo(text: "rolled back"), in: transaction)
                         throw Rollback()
                     }
                 }
             }
             #expect(try await queue.counts() == [.completed: 1])
+            await queue.close()
+        }
+    }
+
+    /// The program may have begun to read rows.
+    @Test func programMayEnqueueWhileItsStatementRuns() async throws {
+        try await withFolder { folder in
+            let path = "\(folder)/jobs.sqlite"
+            let queue = try await JobQueue(in: .file(path))
+            let program = try ProgramConnection(path)
+            try program.write { transaction in
+                try queue.enqueue(Echo(text: "first"), in: transaction)
+                try program.withUnfinishedStatement {
+                    try queue.enqueue(Echo(text: "second"), in: transaction)
+                }
+            }
+            #expect(try await queue.counts() == [.available: 2])
             await queue.close()
         }
     }
@@ -181,24 +192,24 @@ struct SQLiteStoreTests {
             let path = "\(folder)/jobs.sqlite"
             let queue = try await JobQueue(in: .file(path))
             await (try JobQueue(in: .file("\(folder)/other.sqlite"))).close()
-            let other = try DatabaseQueue(path: "\(folder)/other.sqlite")
-            let error = await #expect(throws: JobError.self) {
-                try await other.write { _ = try queue.enqueue(Echo(text: ""), in: $0) }
+            let other = try ProgramConnection("\(folder)/other.sqlite")
+            let error = #expect(throws: JobError.self) {
+                try other.write { _ = try queue.enqueue(Echo(text: ""), in: $0) }
             }
             #expect(error?.description.contains("other.sqlite") == true)
-            let own = try DatabaseQueue(path: path)
-            await #expect(throws: JobError.self) {
-                try await own.writeWithoutTransaction {
-                    _ = try queue.enqueue(Echo(text: ""), in: $0)
-                }
+            let own = try ProgramConnection(path)
+            #expect(throws: JobError.self) {
+                try queue.enqueue(Echo(text: ""), in: own.transaction)
+            }
+            #expect(throws: JobError.self) {
+                try queue.enqueue(Echo(text: ""), in: .sqlite(nil))
             }
             #expect(try await queue.counts() == [:])
             // By another name of the same file.
             let link = "\(folder)/link.sqlite"
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
-            let linked = try DatabaseQueue(path: link)
-            try await linked.write { db in
-                _ = try queue.enqueue(Echo(text: ""), after: [JobHandle<String>](), in: db)
+            try ProgramConnection(link).write {
+                _ = try queue.enqueue(Echo(text: ""), after: [JobHandle<String>](), in: $0)
             }
             #expect(try await queue.counts() == [.available: 1])
             await queue.close()

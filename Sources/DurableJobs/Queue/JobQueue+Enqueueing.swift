@@ -1,5 +1,4 @@
 #if DurableJobs
-public import GRDB
 import Operations
 import OperationsRuntime
 
@@ -88,57 +87,40 @@ extension JobQueue {
         return handles
     }
 
-    /// Stores a job in a transaction of the caller's own on the same SQLite file, so that the job
+    /// Stores a job in a transaction of the caller's own on the queue's database, so that the job
     /// exists if and only if the transaction is committed.
     ///
     /// ```swift
     /// try await database.write { db in
     ///     try order.insert(db)
-    ///     try jobs.enqueue(SendReceipt(order: order.id), in: db)
+    ///     try jobs.enqueue(SendReceipt(order: order.id), in: .sqlite(db.sqliteConnection))
     /// }
     /// ```
+    ///
+    /// Workers see the job at their next look, after at most a second.
     ///
     /// - Parameters:
     ///   - job: the work and its arguments.
     ///   - traits: further settings of the job.
     ///   - dependencies: jobs that must end before.
-    ///   - database: a connection of GRDB, in a transaction, to the file of this queue.
-    /// - Throws: as the other `enqueue` methods, or an error of the connection.
+    ///   - transaction: the connection that has begun it.
+    /// - Throws: ``JobError``, also if the transaction is not one on the queue's database.
     @discardableResult
     public func enqueue<J: Job>(
         _ job: J, _ traits: JobTrait..., after dependencies: any JobReference...,
-        in database: Database
+        in transaction: JobTransaction
     ) throws -> JobHandle<J.Output> {
-        try enqueue(job, traits, after: dependencies, in: database)
+        try enqueue(job, traits, after: dependencies, in: transaction)
     }
 
     /// Stores a job that depends on any number of jobs, in a transaction of the caller's own.
     @discardableResult
     public func enqueue<J: Job>(
         _ job: J, _ traits: [JobTrait] = [], after dependencies: [any JobReference],
-        in database: Database
+        in transaction: JobTransaction
     ) throws -> JobHandle<J.Output> {
-        try check(database)
-        SQLiteSession.addFunctions(to: database, .system)
         let new = try newJob(job, JobOptions(traits, of: J.self), after: dependencies)
-        return JobHandle(try enqueue(new, SQLiteSession(database)), in: self)
-    }
-
-    /// Refuses a connection to another file, in which nobody would find the job.
-    private func check(_ database: Database) throws {
-        guard database.isInsideTransaction else {
-            throw JobError.unusableStore(
-                store: store.description,
-                reason: "the connection has no open transaction: call `enqueue(in:)` in `write`")
-        }
-        guard let path = (store.database as? SQLiteDatabase)?.path else { return }
-        let file = try String.fetchOne(
-            database, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'")
-        guard let file, SQLiteDatabase.isSameFile(file, path) else {
-            throw JobError.unusableStore(
-                store: store.description,
-                reason: "the connection is to another database: \(file ?? "one in memory")")
-        }
+        return JobHandle(try transaction.perform(store.database) { try enqueue(new, $0) }, in: self)
     }
 
     /// Stores a job in a transaction of the program on the store's database.

@@ -1,6 +1,6 @@
 #if DurableJobs
+import CDurableJobsSQLite
 import Dispatch
-import GRDB
 import OperationsRuntime
 import Operations
 
@@ -47,9 +47,9 @@ package struct SQLiteTime: Sendable {
 /// another one those that only read: in a write-ahead log, neither waits for the other.
 package final class SQLiteDatabase: JobDatabase {
     package let description: String
-    private let connection: DatabaseQueue
+    private let connection: SQLiteConnection
     /// Nil for a database in memory, which has one connection.
-    private let reader: DatabaseQueue?
+    private let reader: SQLiteConnection?
     private let thread = DispatchQueue(label: "DurableJobs.sqlite")
     private let readingThread = DispatchQueue(label: "DurableJobs.sqlite.reading")
     private let isOpen = Locked(true)
@@ -60,13 +60,9 @@ package final class SQLiteDatabase: JobDatabase {
     /// - Throws: ``JobError`` with the reason.
     package convenience init(path: String) async throws {
         try NetworkFileSystem.refuse(path)
-        let connection: DatabaseQueue
-        do {
-            connection = try await Self.open(path)
-        } catch let error as DatabaseError {
-            throw JobError.unusableStore(store: path, reason: SQLiteReason.text(error))
-        }
-        try await self.init(connection, description: path, time: .system, isShared: true)
+        try await self.init(
+            Self.explaining(path) { try await Self.open(path) }, description: path, time: .system,
+            isShared: true)
     }
 
     /// The path of the file; nil for a database in memory.
@@ -81,47 +77,47 @@ package final class SQLiteDatabase: JobDatabase {
     /// Makes a database in memory, for tests.
     package convenience init(inMemoryWith time: SQLiteTime) async throws {
         try await self.init(
-            DatabaseQueue(configuration: Self.configuration),
-            description: "the store in memory", time: time, isShared: false)
+            SQLiteConnection(), description: "the store in memory", time: time, isShared: false)
     }
 
     private init(
-        _ connection: DatabaseQueue, description: String, time: SQLiteTime, isShared: Bool
+        _ connection: SQLiteConnection, description: String, time: SQLiteTime, isShared: Bool
     ) async throws {
         (self.connection, self.description) = (connection, description)
         watch = isShared ? SQLiteWatch(path: description) : nil
-        var reading = Self.configuration
-        reading.readonly = true
-        do {
-            // The file is there, and has its write-ahead log.
-            reader =
-                isShared ? try DatabaseQueue(path: description, configuration: reading) : nil
+        // The file is there, and has its write-ahead log.
+        reader = try await Self.explaining(description) {
+            isShared ? try SQLiteConnection(path: description, isReadOnly: true) : nil
+        }
+        try await Self.explaining(description) {
             try await perform { [reader] in
-                try reader?.read { SQLiteSession.addFunctions(to: $0, time) }
-                connection.writeWithoutTransaction { database in
-                    SQLiteSession.addFunctions(to: database, time)
-                }
-                try connection.write {
-                    try JobSchema.migrate(SQLiteSession($0), store: description)
+                if let reader { try SQLiteSession.addFunctions(to: reader, time) }
+                try SQLiteSession.addFunctions(to: connection, time)
+                try connection.transaction("BEGIN IMMEDIATE") {
+                    try JobSchema.migrate(SQLiteSession(connection), store: description)
                 }
             }
-        } catch let error as DatabaseError {
-            throw JobError.unusableStore(store: description, reason: SQLiteReason.text(error))
         }
     }
 
     /// The version of a file's tables; 0 if there are none, or no file.
-    static func schemaVersion(path: String) throws -> Int {
+    static func schemaVersion(path: String) async throws -> Int {
         try NetworkFileSystem.refuse(path)
         guard FileManager.default.fileExists(atPath: path) else { return 0 }
-        var reading = configuration
-        reading.readonly = true
+        return try await explaining(path) {
+            let reader = try SQLiteConnection(path: path, isReadOnly: true)
+            return try reader.transaction("BEGIN") { try JobSchema.version(SQLiteSession(reader)) }
+        }
+    }
+
+    /// Calls a function that opens a store, and describes its failures for people.
+    private static func explaining<Result>(
+        _ store: String, _ body: () async throws -> Result
+    ) async throws -> Result {
         do {
-            let reader = try DatabaseQueue(path: path, configuration: reading)
-            defer { try? reader.close() }
-            return try reader.read { try JobSchema.version(SQLiteSession($0)) }
-        } catch let error as DatabaseError {
-            throw JobError.unusableStore(store: path, reason: SQLiteReason.text(error))
+            return try await body()
+        } catch let error as SQLiteError {
+            throw JobError.unusableStore(store: store, reason: error.description)
         }
     }
 
@@ -131,35 +127,24 @@ package final class SQLiteDatabase: JobDatabase {
     /// at once: each holds a shared lock and wants an exclusive one, so that waiting would be a
     /// deadlock, and the busy handler is not called. The others find the change made when they try
     /// again.
-    private static func open(_ path: String) async throws -> DatabaseQueue {
-        var configuration = configuration
-        configuration.journalMode = .wal
+    private static func open(_ path: String) async throws -> SQLiteConnection {
         let start = ContinuousClock.now
         while true {
             do {
-                return try DatabaseQueue(path: path, configuration: configuration)
-            } catch let error as DatabaseError
-                where error.resultCode == .SQLITE_BUSY && start.duration(to: .now) < patience
+                let connection = try SQLiteConnection(path: path)
+                let mode = try connection.statement("PRAGMA journal_mode = WAL").rows([])
+                guard mode.first?.text(0) == "wal" else {
+                    throw SQLiteError(
+                        code: SQLITE_ERROR, message: "the file cannot have a write-ahead log")
+                }
+                return connection
+            } catch let error as SQLiteError
+                where error.primaryCode == SQLITE_BUSY
+                && start.duration(to: .now) < SQLiteConnection.patience
             {
                 try await Task.sleep(for: .milliseconds(5))
             }
         }
-    }
-
-    /// How long a connection waits for others to end their transactions.
-    private static let patience = Duration.seconds(30)
-
-    /// The settings of each connection: it waits for others, and then fails.
-    static var configuration: Configuration {
-        var configuration = Configuration()
-        configuration.label = "DurableJobs"
-        // SQLite's own timeout sleeps up to 100 ms between its attempts.
-        configuration.busyMode = .callback { attempt in
-            guard .microseconds(500) * attempt < patience else { return false }
-            Machine.pause()
-            return true
-        }
-        return configuration
     }
 
     // MARK: Transactions
@@ -171,29 +156,18 @@ package final class SQLiteDatabase: JobDatabase {
         let isReading = kind == .reading && reader != nil
         return try await perform(on: isReading ? readingThread : thread) { [self] in
             do {
-                if let reader, isReading { return try reader.read { try body(SQLiteSession($0)) } }
-                return try run(kind, body)
-            } catch let error as DatabaseError {
-                throw SQLiteReason.error(error, description)
+                if let reader, isReading {
+                    return try reader.transaction("BEGIN") { try body(SQLiteSession(reader)) }
+                }
+                // See "Durability" in Protocol.md.
+                try connection.execute(
+                    kind == .durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
+                return try connection.transaction("BEGIN IMMEDIATE") {
+                    try body(SQLiteSession(connection))
+                }
+            } catch let error as SQLiteError {
+                throw error.jobError(description)
             }
-        }
-    }
-
-    private func run<Result>(
-        _ kind: TransactionKind, _ body: (any SQLSession) throws -> Result
-    ) throws -> Result {
-        try connection.writeWithoutTransaction { database in
-            // GRDB sets NORMAL when it opens a file; see "Durability" in Protocol.md.
-            try database.execute(
-                sql: kind == .durable
-                    ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
-            var result: Result?
-            try database.inTransaction(.immediate) {
-                result = try body(SQLiteSession(database))
-                return .commit
-            }
-            guard let result else { throw JobError.closed }
-            return result
         }
     }
 
@@ -230,35 +204,11 @@ package final class SQLiteDatabase: JobDatabase {
                     defer { isOpen = false }
                     return isOpen
                 }) {
-                    readingThread.sync { try? reader?.close() }
-                    try? connection.close()
+                    readingThread.sync { reader?.close() }
+                    connection.close()
                 }
                 continuation.resume()
             }
-        }
-    }
-}
-
-/// Why SQLite refuses something, for people.
-enum SQLiteReason {
-    static func error(_ error: DatabaseError, _ store: String) -> JobError {
-        let reason = text(error)
-        return switch error.resultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED: .locked(store: store, reason: reason)
-        case .SQLITE_TOOBIG, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH:
-            .refused(store: store, reason: reason)
-        default: .unusableStore(store: store, reason: reason)
-        }
-    }
-
-    static func text(_ error: any Error) -> String {
-        guard let error = error as? DatabaseError else { return "\(error)" }
-        return switch error.resultCode {
-        case .SQLITE_NOTADB: "the file is not a SQLite database"
-        case .SQLITE_CANTOPEN: "the file cannot be opened; its folder must exist and be writable"
-        case .SQLITE_READONLY: "the file or its folder is read-only"
-        case .SQLITE_FULL: "the disk is full"
-        default: error.message ?? "\(error)"
         }
     }
 }

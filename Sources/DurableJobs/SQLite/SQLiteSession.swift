@@ -1,17 +1,9 @@
 #if DurableJobs
-package import GRDB
+/// The statements of one transaction on a connection of SQLite.
+struct SQLiteSession: SQLSession {
+    private let connection: SQLiteConnection
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
-/// The statements of one transaction on a GRDB connection.
-package struct SQLiteSession: SQLSession {
-    private let database: Database
-
-    package init(_ database: Database) { self.database = database }
+    init(_ connection: SQLiteConnection) { self.connection = connection }
 
     static let dialect = SQLDialect(
         words: [
@@ -29,68 +21,25 @@ package struct SQLiteSession: SQLSession {
 
     private static let translations = TranslationCache(dialect)
 
-    package func query(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
-        try run(database.cachedStatement(sql: Self.translations[sql]), arguments)
+    func query(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
+        try connection.statement(Self.translations[sql]).rows(arguments)
     }
 
-    package func batch(_ sql: String, _ arguments: [[SQLValue]]) throws -> [[SQLRow]] {
+    func batch(_ sql: String, _ arguments: [[SQLValue]]) throws -> [[SQLRow]] {
         guard !arguments.isEmpty else { return [] }
-        let statement = try database.cachedStatement(sql: Self.translations[sql])
-        return try arguments.map { try run(statement, $0) }
+        let statement = try connection.statement(Self.translations[sql])
+        return try arguments.map { try statement.rows($0) }
     }
 
-    package func query(_ statement: TableStatement, _ given: [[SQLValue]]) throws -> [SQLRow] {
+    func query(_ statement: TableStatement, _ given: [[SQLValue]]) throws -> [SQLRow] {
         try batch(statement.single, given).flatMap { $0 }
     }
 
-    private func run(_ statement: Statement, _ arguments: [SQLValue]) throws -> [SQLRow] {
-        try statement.setArguments(StatementArguments(arguments.map { $0.databaseValue }))
-        guard statement.columnCount > 0 else {
-            try statement.execute()
-            return []
-        }
-        let count = statement.columnCount
-        var rows: [SQLRow] = []
-        let cursor = try Row.fetchCursor(statement)
-        while let row = try cursor.next() {
-            rows.append(SQLRow((0..<count).map { SQLValue(row.databaseValue(at: $0)) }))
-        }
-        return rows
-    }
-
     /// Adds the functions that give statements the time.
-    package static func addFunctions(to database: Database, _ time: SQLiteTime) {
-        for (name, value) in [
-            ("jobs_now", time.wall), ("jobs_lease_now", time.sinceBoot),
-        ] {
-            database.add(function: DatabaseFunction(name, argumentCount: 0) { _ in value() })
-        }
-        database.add(function: DatabaseFunction("jobs_boot", argumentCount: 0) { _ in time.boot })
-    }
-}
-
-extension Row {
-    fileprivate func databaseValue(at index: Int) -> DatabaseValue { self[index] }
-}
-
-extension SQLValue {
-    fileprivate var databaseValue: DatabaseValue {
-        switch self {
-        case .null: .null
-        case .integer(let value): value.databaseValue
-        case .text(let value): value.databaseValue
-        case .bytes(let value): value.databaseValue
-        }
-    }
-
-    fileprivate init(_ value: DatabaseValue) {
-        switch value.storage {
-        case .null: self = .null
-        case .int64(let value): self = .integer(value)
-        case .double(let value): self = .integer(Int64(value))
-        case .string(let value): self = .text(value)
-        case .blob(let value): self = .bytes(value)
-        }
+    static func addFunctions(to connection: SQLiteConnection, _ time: SQLiteTime) throws {
+        try connection.addFunction("jobs_now") { .integer(time.wall()) }
+        try connection.addFunction("jobs_lease_now") { .integer(time.sinceBoot()) }
+        try connection.addFunction("jobs_boot") { .text(time.boot) }
     }
 }
 #endif

@@ -1,6 +1,5 @@
 #if DurableJobs
 import Dispatch
-import GRDB
 import OperationsRuntime
 import Operations
 
@@ -47,10 +46,7 @@ final class SQLiteWatch: Sendable {
     /// Opens a connection of its own: it sees the changes of all others, those of this process too.
     private func start() {
         guard state.withLock({ $0.end == nil && !$0.isOver }) else { return }
-        guard
-            let connection = try? DatabaseQueue(
-                path: path, configuration: SQLiteDatabase.configuration)
-        else {
+        guard let connection = try? SQLiteConnection(path: path) else {
             // The workers' polls find changes until then.
             return thread.asyncAfter(deadline: .now() + .milliseconds(500)) { [weak self] in
                 self?.start()
@@ -62,15 +58,13 @@ final class SQLiteWatch: Sendable {
         timer.schedule(deadline: .now(), repeating: .milliseconds(20), leeway: .milliseconds(1))
         timer.setEventHandler { [weak self] in
             guard let self, state.withLock({ !$0.watchers.isEmpty }) else { return }
-            let now = try? connection.unsafeRead {
-                try Int64.fetchOne($0, sql: "PRAGMA data_version")
-            }
-            guard let now, now != version.withLock({ $0 }) else { return }
+            let rows = try? connection.statement("PRAGMA data_version").rows([])
+            guard let now = rows?.first?.integer(0), now != version.withLock({ $0 }) else { return }
             version.withLock { $0 = now }
             for watcher in state.withLock({ Array($0.watchers.values) }) { watcher() }
         }
         timer.setCancelHandler { [closed] in
-            try? connection.close()
+            connection.close()
             closed.signal()
         }
         let isWanted = state.withLock { state in

@@ -44,7 +44,7 @@ public struct JobStorage: Sendable, CustomStringConvertible {
         JobStorage(path) {
             try await SQLiteDatabase(path: path)
         } version: {
-            try SQLiteDatabase.schemaVersion(path: path)
+            try await SQLiteDatabase.schemaVersion(path: path)
         }
     }
 }

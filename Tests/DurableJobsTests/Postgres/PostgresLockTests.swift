@@ -41,11 +41,11 @@ struct PostgresLockTests {
         try await withApplication { queue, application in
             let first = try await queue.enqueue(Echo(text: "first"))
             let failing = try await queue.enqueue(Flaky(failures: 1))
-            let connection = application.connection
-            let after = try queue.enqueue(Echo(text: "after"), after: first, in: connection)
+            let own = JobTransaction.postgres(application.connection)
+            let after = try queue.enqueue(Echo(text: "after"), after: first, in: own)
             let onFailure = try queue.enqueue(
-                Echo(text: "x"), after: failing.on(.failure), in: connection)
-            let onSuccess = try queue.enqueue(Echo(text: "y"), after: failing, in: connection)
+                Echo(text: "x"), after: failing.on(.failure), in: own)
+            let onSuccess = try queue.enqueue(Echo(text: "y"), after: failing, in: own)
             try await withWorker(queue, [Echo.self, Flaky.self]) { _ async throws in
                 #expect(try await first.value == "first")
                 await #expect(throws: JobFailure.self) { try await failing.value }
@@ -65,7 +65,7 @@ struct PostgresLockTests {
     @Test func openUniqueKeyStopsNeitherWorkersNorOtherCalls() async throws {
         try await withApplication { queue, application in
             let open = try queue.enqueue(
-                Echo(text: "open"), .unique(by: "key"), in: application.connection)
+                Echo(text: "open"), .unique(by: "key"), in: .postgres(application.connection))
             try await withWorker(queue, [Echo.self]) { _ async throws in
                 let waiting = Task {
                     try await queue.enqueue(Echo(text: "waiting"), .unique(by: "key"))

@@ -199,7 +199,7 @@ struct PostgresStoreTests {
                 #expect(try await weak.store.database.transaction(.relaxed, setting) == "off")
                 let application = try PostgresTarget(roleURL).connect()
                 defer { PQfinish(application) }
-                let handle = try weak.enqueue(Echo(text: ""), in: application)
+                let handle = try weak.enqueue(Echo(text: ""), in: .postgres(application))
                 #expect(try await queue.info(handle.id)?.state == .available)
                 await weak.close()
                 await queue.close()
@@ -225,10 +225,10 @@ struct PostgresStoreTests {
             let (kept, dropped) = try await link.perform { connection in
                 let session = PostgresSession(connection)
                 try session.execute("BEGIN")
-                let kept = try queue.enqueue(Echo(text: "kept"), in: connection)
+                let kept = try queue.enqueue(Echo(text: "kept"), in: .postgres(connection))
                 try session.execute("COMMIT")
                 try session.execute("BEGIN")
-                let dropped = try queue.enqueue(Echo(text: "dropped"), in: connection)
+                let dropped = try queue.enqueue(Echo(text: "dropped"), in: .postgres(connection))
                 try session.execute("ROLLBACK")
                 return (kept, dropped)
             }

@@ -1,7 +1,6 @@
 #if DurableJobs && JOB_FAULTS
 import OperationsRuntime
 import DurableJobs
-import GRDB
 import Operations
 import OperationsTestSupport
 
@@ -171,19 +170,17 @@ final class NemesisMixture: Sendable {
             defer { PQfinish(connection) }
             let session = PostgresSession(connection)
             try session.execute("BEGIN")
-            let id = try queue.enqueue(job, after: first, in: connection).id
+            let id = try queue.enqueue(job, after: first, in: .postgres(connection)).id
             usleep(UInt32.random(in: 0...UInt32(settings.lease.milliseconds * 2_000)))
             guard isCommitted else { return nil }
             try session.execute("COMMIT")
             return id
         }
         #endif
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(5)
-        let file = try DatabaseQueue(path: settings.store, configuration: configuration)
         do {
-            return try file.write { database in
-                let id = try queue.enqueue(job, after: first, in: database).id
+            let program = try ProgramConnection(settings.store, waitingFor: 5_000)
+            return try program.write { transaction in
+                let id = try queue.enqueue(job, after: first, in: transaction).id
                 // The file has one writer at a time: everybody else waits.
                 usleep(UInt32.random(in: 0...200_000))
                 guard isCommitted else { throw RolledBack() }

@@ -1,0 +1,2 @@
+// SQLite's library in C, which the system has.
+#include <sqlite3.h>
