@@ -53,15 +53,15 @@ BUILD = $(SWIFT) build
 	unit-tests app-tests browser-tests app-build every-library site consumer platforms examples \
 	release-build release-tests release-tests-often browser-tests-under-load tests-under-load api \
 	api-record release-check snippets thread-sanitizer thread-sanitizer-all address-sanitizer \
-	address-sanitizer-app stress fuzz fuzz-long jobs-nemesis jobs-pictures instructions \
-	screenshots clean
+	address-sanitizer-app stress fuzz fuzz-long grdb jobs-nemesis jobs-pictures \
+	instructions screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
 # escaping. dash and zsh pass `SOURCE=~/Pictures` on unexpanded; the recipe then inserts the home
 # folder.
 run: install-run pin-versions
 	@[ -e ClassicPhotos/.build/release/classicphotos ] || echo "The first build takes 5 to 15 \
-	minutes: it also compiles a web server and a database library. Later builds take seconds."
+	minutes: it also compiles a web server. Later builds take seconds."
 	$(BUILD) $(PROGRAM)
 	@case "$$SOURCE" in "~"|"~/"*) SOURCE="$$HOME$${SOURCE#?}" ;; esac; \
 	set -x; exec ClassicPhotos/.build/release/classicphotos serve $${SOURCE:+"$$SOURCE"} $${PORT:+--port "$$PORT"} $(ARGS)
@@ -119,7 +119,8 @@ TEST_STEPS = style unit-tests layers app-tests
 GATE_STEPS = $(TEST_STEPS) browser-tests model-check thread-sanitizer snippets api platforms site \
 	consumer instructions fuzz
 NIGHT_STEPS = release-tests-often stress thread-sanitizer-all address-sanitizer \
-	address-sanitizer-app examples fuzz-long tests-under-load browser-tests-under-load jobs-nemesis
+	address-sanitizer-app examples grdb fuzz-long tests-under-load browser-tests-under-load \
+	jobs-nemesis
 
 # All packages come first, so that the steps have the machine for themselves.
 test: install-test
@@ -309,6 +310,12 @@ ROUNDS ?= 100
 jobs-nemesis: release-build
 	@Scripts/install-packages iproute2 iptables faketime
 	Scripts/jobs-nemesis $(SECONDS) $(SEED) $(ROUNDS) $(OPTIMIZED)
+
+# Runs the guide's program that stores a job in its own transaction, with GRDB, which is compiled for
+# this alone.
+grdb:
+	@Scripts/install-packages libsqlite3-dev
+	Scripts/check-grdb
 
 # Processes a folder of pictures without a queue, and again with two workers on hosts in network
 # namespaces, of which one is killed every five seconds, and compares the files. Needs root.
