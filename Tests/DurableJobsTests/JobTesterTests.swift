@@ -11,7 +11,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct JobTesterTests {
     @Test func dueJobsRunAndOthersWaitForTheClock() async throws {
         let scheduler = TestScheduler(seed: 1)

@@ -49,7 +49,7 @@ private struct RunNumber: Job {
     }
 }
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct LeaseEndTests {
     /// The process was stopped, and asks before its watchdog has noticed.
     @Test func theClockDecidesWhetherTheLeaseIsLost() async throws {

@@ -34,7 +34,7 @@ struct QueueServiceTests {
         await #expect(processExitsWith: .success) {
             let queue = OperationQueue(name: "requests", width: 4)
             let (ran, refused, added, wrong) = (Tally(), Tally(), Tally(), Tally())
-            let start = ContinuousClock.now
+            endSoon(EXIT_FAILURE)
             let load = (0..<4).map { _ in
                 Task.detached {
                     while !queue.isShutDown || refused.value < 100 {
@@ -56,11 +56,10 @@ struct QueueServiceTests {
                 }
             }
             try await QueueServiceTests.run([
-                QueueService(queue, grace: .seconds(100)), Killer { ran.value > 200 },
+                QueueService(queue, grace: .seconds(3_600)), Killer { ran.value > 200 },
             ])
             for task in load { try await task.value }
             precondition(ran.value + refused.value == added.value && wrong.value == 0)
-            precondition(ContinuousClock.now - start < .seconds(60))
             precondition(queue.operationCount == 0)
         }
     }
@@ -69,7 +68,7 @@ struct QueueServiceTests {
         await #expect(processExitsWith: .success) {
             let queue = OperationQueue(name: "requests")
             let stuck = queue.add { () async throws in try await untilCancelled() }
-            let start = ContinuousClock.now
+            endSoon(EXIT_FAILURE)
             Task.detached {
                 _ = await comesTrue { queue.isShutDown }
                 // Until the service listens, the signal reaches nobody.
@@ -79,9 +78,9 @@ struct QueueServiceTests {
                 }
             }
             try await QueueServiceTests.run([
-                QueueService(queue, grace: .seconds(200)), Killer { stuck.isExecuting },
+                QueueService(queue, grace: .seconds(3_600)), Killer { stuck.isExecuting },
             ])
-            precondition(stuck.isFinished && ContinuousClock.now - start < .seconds(60))
+            precondition(stuck.isFinished)
         }
     }
 

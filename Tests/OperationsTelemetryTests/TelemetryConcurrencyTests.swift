@@ -189,12 +189,11 @@ struct TelemetryConcurrencyTests {
         #expect(observed.gauge("operations.executing") == 0)
     }
 
-    /// Waits for a condition without a notification. The caller holds a lock, so it cannot suspend;
-    /// the limit only bounds a test that fails.
+    /// Waits for a condition without a notification. The caller holds a lock, so it cannot suspend.
     private static func wait(until condition: () -> Bool) {
-        let end = ContinuousClock.now + .seconds(60)
+        let end = TestEnd()
         var backoff = Backoff()
-        while !condition(), ContinuousClock.now < end { backoff.pause() }
+        while !condition(), !end.hasCome { backoff.pause() }
     }
 
     @Test func newReportsReplacePreviousOnes() async {

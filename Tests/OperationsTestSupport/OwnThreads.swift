@@ -14,7 +14,8 @@ public struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
     /// The suites inside of a suite use the trait, too.
     public var isRecursive: Bool { true }
 
-    /// Runs a test case on its own thread as soon as fewer than four others run.
+    /// Runs a test case on its own thread as soon as fewer than four others run. Helpers that wait
+    /// learn when its time is over.
     public func provideScope(
         for test: Test, testCase: Test.Case?,
         performing function: @Sendable () async throws -> Void
@@ -22,7 +23,14 @@ public struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
         guard testCase != nil else { return try await function() }
         await Self.semaphore.wait()
         defer { Self.semaphore.signal() }
-        try await withTaskExecutorPreference(TestThreads.shared) { try await function() }
+        let end = TestEnd.Flag()
+        try await withTaskCancellationHandler {
+            try await TestEnd.$currentFlag.withValue(test.timeLimit == nil ? nil : end) {
+                try await withTaskExecutorPreference(TestThreads.shared) { try await function() }
+            }
+        } onCancel: {
+            end.set()
+        }
     }
 }
 

@@ -1,19 +1,39 @@
 import Dispatch
+import Testing
 
 /// An event that threads and tasks can wait for; each wait consumes one signal.
 public struct Signal: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
+    private let test = TestEnd.currentFlag
+    private let file: String
+    private let path: String
+    private let line: Int
 
-    /// Makes an event that has not happened yet.
-    public init() {}
+    /// Makes an event that has not happened yet. The place is that of a report that it did not
+    /// happen.
+    public init(file: String = #fileID, path: String = #filePath, line: Int = #line) {
+        self.file = file
+        self.path = path
+        self.line = line
+    }
 
     /// Lets one wait end, of those that have begun or of those to come.
     public func send() { semaphore.signal() }
 
-    /// Blocks until the event; returns false after two minutes, so that a test fails and does not
-    /// hang.
+    /// Blocks until the event. If the event has not happened at the end of the test's time, records
+    /// an issue and returns false.
     @discardableResult
-    public func wait() -> Bool { wait(milliseconds: 120_000) }
+    public func wait() -> Bool {
+        let end = TestEnd(test)
+        // Nothing wakes a thread at the end of the test's time, so the thread looks every second.
+        while !wait(milliseconds: 1_000) {
+            guard end.hasCome else { continue }
+            let place = SourceLocation(fileID: file, filePath: path, line: line, column: 1)
+            Issue.record("This event did not happen.", sourceLocation: place)
+            return false
+        }
+        return true
+    }
 
     /// Blocks until the event, and returns false if it does not happen within a time that a test
     /// can wait for something not to happen.

@@ -136,7 +136,7 @@ struct CrashTests {
         }
     }
 
-    @Test func jobStartsElsewhereSoonAfterItsWorkerWasKilled() async throws {
+    @Test func jobStartsElsewhereAfterItsWorkerWasKilled() async throws {
         try await withFolder { folder in
             let path = "\(folder)/jobs.sqlite"
             let queue = try await JobQueue("tests", in: .file(path))
@@ -145,13 +145,10 @@ struct CrashTests {
             await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
                 try await WaitInChild.runWorker(path)
             }
-            let start = ContinuousClock.now
             let options = options(lease: .seconds(3))
             try await withWorker(queue, [WaitInChild.self], options: options) { _ async throws in
                 #expect(try await handle.value == 2)
             }
-            // 4/3 of the dead worker's lease of 3 s, and a second; and the machine may be busy.
-            #expect(ContinuousClock.now - start < .seconds(10))
             await queue.close()
         }
     }

@@ -70,7 +70,7 @@ extension Signaled {
 }
 #endif
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct SignalTests {
     #if ServiceLifecycle
     @Test func aWorkerThatIsAServiceHandsJobsBack() async throws {
