@@ -28,9 +28,5 @@ package func rounds(_ count: Int) -> Int {
     max(1, count / min(slowness, 10))
 }
 
-/// The seeds of random tests: two fixed seeds, and two new seeds for each run. A failure prints its
-/// seed.
-package let contractSeeds: [UInt64] = {
-    var generator = SystemRandomNumberGenerator()
-    return [1, 2] + (0..<2).map { _ in generator.next() }
-}()
+/// The seeds of the contract's random tests; see ``seeds(_:)``.
+package let contractSeeds = seeds(1, 2, 3, 4)

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct FIFOTests {
     @Test func randomChangesAgreeWithAnArray() {
-        for seed in UInt64(1)...20 {
+        for seed in seeds(count: 20) {
             var (fifo, array) = (FIFO<Int>(), [Int]())
             var random = SplitMix64(seed: seed)
             for number in 0..<5_000 {

@@ -70,7 +70,7 @@ struct PoolClassesTests {
     /// pool, and every item has been taken.
     @Test(arguments: [3, 12])
     func noItemIsForgotten(maximumThreads: Int) throws {
-        for seed in 1...UInt64(rounds(2_000)) {
+        for seed in seeds(count: rounds(2_000)) {
             var simulation = PoolSimulation(seed: seed, maximumThreads: maximumThreads)
             for _ in 0..<200 { simulation.step() }
             simulation.finish()

@@ -34,8 +34,7 @@ struct HeapTests {
     }
 
     /// Against a list that is sorted anew each time.
-    @Test func randomChangesLeaveItInOrder() {
-        let seed = UInt64.random(in: 0...UInt64.max)
+    @Test(arguments: seeds(1, 2)) func randomChangesLeaveItInOrder(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         func below(_ end: Int) -> Int { Int(random.next() % UInt64(end)) }
         var heap = Heap<UInt64, Int>()
@@ -164,8 +163,7 @@ struct PoolTimerTests {
     }
 
     /// In any order; those that are cancelled do not come, all others do.
-    @Test func hundredThousandTimersComeOrAreCancelled() async {
-        let seed = UInt64.random(in: 0...UInt64.max)
+    @Test(arguments: seeds(1)) func hundredThousandTimersComeOrAreCancelled(seed: UInt64) async {
         var random = SplitMix64(seed: seed)
         let count = 100_000
         let released = Tally()

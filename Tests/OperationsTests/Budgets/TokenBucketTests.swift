@@ -34,7 +34,7 @@ private struct PlainBucket {
 struct TokenBucketTests {
     private let rate = TokenRate(tokens: 3, period: .seconds(1), burst: 4)
 
-    @Test(arguments: 0..<50 as Range<UInt64>)
+    @Test(arguments: seeds(count: 50))
     func behavesAsAPlainBucket(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let rate = TokenRate(

@@ -581,7 +581,7 @@ struct BlockGraphTests {
 
     /// A graph whose nodes fail or not, on any conditions, ends as a simple model says: run as
     /// blocks, as operations, and both several times at once.
-    @Test(arguments: 0..<40 as Range<UInt64>)
+    @Test(arguments: seeds(count: 40))
     func randomGraphEndsAsTheModelSays(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         let model = RandomGraph(&random)
@@ -607,7 +607,7 @@ struct BlockGraphTests {
 extension BlockGraphTests {
     /// Whatever happens to runs and to their queue: each run ends, no node runs twice, and each
     /// node of a run that was not cancelled runs.
-    @Test(arguments: 0..<30 as Range<UInt64>)
+    @Test(arguments: seeds(count: 30))
     func runsEndWhateverHappens(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         let queue = OperationQueue()

@@ -73,8 +73,7 @@ struct ObservationStressTests {
         withExtendedLifetime(observations) {}
     }
 
-    @Test func randomLifeCyclesAreReportedInOrder() async {
-        let seed = UInt64.random(in: 0...UInt64.max)
+    @Test(arguments: seeds(1)) func randomLifeCyclesAreReportedInOrder(seed: UInt64) async {
         var random = SplitMix64(seed: seed)
         let queue = OperationQueue()
         for _ in 0..<300 {

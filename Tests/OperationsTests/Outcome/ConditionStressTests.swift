@@ -68,9 +68,7 @@ struct ConditionStressTests {
     }
 
     @Test func conditionsHoldInRandomGraphs() async {
-        var system = SystemRandomNumberGenerator()
-        for round in 0..<max(2, 60 / slowness) {
-            let seed = round < 2 ? UInt64(round + 1) : system.next()
+        for seed in seeds(count: max(2, 60 / slowness)) {
             var random = SplitMix64(seed: seed)
             let graph = Round(&random, count: 300)
             let (operations, queues) = (graph.operations, graph.queues)

@@ -12,7 +12,7 @@ struct QualityMarksTests {
         var quality = QualityOfServiceState()
     }
 
-    @Test(arguments: 0..<UInt64(rounds(20)))
+    @Test(arguments: seeds(count: rounds(20)))
     func marksPromoteAsSeparatePromotionsWould(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var marks = QualityMarks()

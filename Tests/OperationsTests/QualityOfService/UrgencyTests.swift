@@ -309,7 +309,7 @@ struct UrgencyTests {
     }
 
     @Test func mostUrgentAdmittedOperationStartsFirst() throws {
-        for seed in 1...50 as ClosedRange<UInt64> {
+        for seed in seeds(count: 50) {
             var random = SplitMix64(seed: seed)
             var granted = AdmittedOperations()
             var model: [(operation: Operation, urgency: Urgency)] = []

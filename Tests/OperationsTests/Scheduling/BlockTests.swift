@@ -278,7 +278,7 @@ struct BlockTests {
         #expect(counts.values.count == 1 && counts.values[0] >= 89)
     }
 
-    @Test(arguments: [1, 2, 3, 4])
+    @Test(arguments: seeds(1, 2, 3, 4))
     func blocksAndOperationsStartInTheOrderOfAddition(seed: UInt64) async {
         var random = SplitMix64(seed: seed)
         let (queue, record) = (serialQueue(), Record())

@@ -149,7 +149,7 @@ struct FairShareTests {
     }
 
     /// Compares random additions, cancellations and starts with the plain rule.
-    @Test(arguments: 1...UInt64(rounds(40)))
+    @Test(arguments: seeds(count: rounds(40)))
     func groupsFollowThePlainRule(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let (steps, recorder) = (StepQueue(), TestRecorder<Int>())

@@ -175,7 +175,7 @@ struct OrderModelTests {
         }
     }
 
-    @Test(arguments: 1...60 as ClosedRange<UInt64>)
+    @Test(arguments: seeds(count: 60))
     func nextOperationMatchesModel(seed: UInt64) async {
         var run = Run(seed: seed)
         for _ in 0..<1_500 / slowness * 2 { run.disturb() }

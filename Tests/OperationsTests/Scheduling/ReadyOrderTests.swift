@@ -68,7 +68,7 @@ struct ReadyOrderTests {
     }
 
     /// The keys never change, and their order is that of the levels at any later time.
-    @Test(arguments: [1, 2, UInt64.random(in: 3...UInt64.max)])
+    @Test(arguments: seeds(1, 2, 3))
     func keysAreInTheOrderOfTheLevelsAtAnyTime(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         for round in 0..<2_000 {
@@ -93,7 +93,7 @@ struct ReadyOrderTests {
     // MARK: Ready operations
 
     /// Behind barriers, with deadlines and changed priorities, and while the ring moves them.
-    @Test(arguments: [1, 2, 3, UInt64.random(in: 4...UInt64.max)], [false, true])
+    @Test(arguments: seeds(1, 2, 3, 4), [false, true])
     func theFirstOperationIsTheOneWithTheHighestLevel(seed: UInt64, isReversed: Bool) {
         var random = SplitMix64(seed: seed)
         var run = AgingRun(span: Int64(1 + random.below(40)), isReversed: isReversed)

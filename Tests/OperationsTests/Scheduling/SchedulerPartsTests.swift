@@ -45,7 +45,7 @@ struct SchedulerPartsTests {
     }
 
     /// A ring beside dictionaries of its entries, both changed at random.
-    @Test(arguments: 1...UInt64(rounds(20)))
+    @Test(arguments: seeds(count: rounds(20)))
     func ringKeepsEntriesAndLanes(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var ring = Ring<Int>()
@@ -245,7 +245,7 @@ struct SchedulerPartsTests {
     }
 
     /// Compares the results with a search of all paths.
-    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    @Test(arguments: seeds(count: 20))
     func dependencyIsRefusedExactlyIfItClosesCycle(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let operations = (0..<40).map { _ in Operation() }
@@ -334,7 +334,7 @@ struct SchedulerPartsTests {
         }
     }
 
-    @Test(arguments: [1, 2, UInt64.random(in: 3...UInt64.max)])
+    @Test(arguments: seeds(1, 2, 3))
     func ticketListKeepsOrder(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var list = TicketList<Int>()
@@ -365,7 +365,7 @@ struct SchedulerPartsTests {
     }
 
     /// Compares a list whose tickets the caller draws with a sorted array.
-    @Test(arguments: [1, 2, 3, UInt64.random(in: 4...UInt64.max)])
+    @Test(arguments: seeds(1, 2, 3, 4))
     func ticketListKeepsTheOrderOfGivenTickets(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var list = TicketList<Int>()

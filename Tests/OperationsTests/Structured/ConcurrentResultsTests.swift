@@ -259,7 +259,7 @@ struct ConcurrentResultsTests {
         #expect(await ended.arrives())
     }
 
-    @Test(arguments: 1...20)
+    @Test(arguments: seeds(count: 20))
     func everyElementHasOneResult(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         let count = 1 + random.below(500)

@@ -144,7 +144,7 @@ struct ShutDownTests {
 
     /// Threads add while the queue shuts down: each operation runs or is cancelled, and the queue
     /// is empty in the end.
-    @Test(arguments: 1...20)
+    @Test(arguments: seeds(count: 20))
     func nothingIsLost(seed: UInt64) async throws {
         let queue = OperationQueue(width: 2)
         let (ran, all) = (Tally(), TestRecorder<Operation>())

@@ -4,20 +4,13 @@ import OperationsTestSupport
 import Synchronization
 import Testing
 
-import class Foundation.ProcessInfo
-
 @testable import Operations
 
 /// Runs random operations with traits in several queues while random changes disturb them.
-///
-/// Set `OPERATIONS_STRESS_SEED` to repeat the round of a seed.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct TraitStressTests {
-    @Test func noOperationIsLostOrRunsTooOften() async {
-        let given = ProcessInfo.processInfo.environment["OPERATIONS_STRESS_SEED"]
-        if let seed = given.flatMap({ UInt64($0) }) { return await TraitStress(seed: seed).run() }
-        for seed in 1...4 as ClosedRange<UInt64> { await TraitStress(seed: seed).run() }
-        for _ in 0..<4 { await TraitStress(seed: .random(in: 5...1_000_000)).run() }
+    @Test(arguments: seeds(count: 8)) func noOperationIsLostOrRunsTooOften(seed: UInt64) async {
+        await TraitStress(seed: seed).run()
     }
 }
 
@@ -64,7 +57,6 @@ private final class TraitStress: Sendable {
     }
 
     func run() async {
-        print("traits, seed \(seed)")
         var random = SplitMix64(seed: seed)
         var traces: [Trace] = []
         var operations: [Operation] = []
@@ -81,11 +73,11 @@ private final class TraitStress: Sendable {
         }
         for queue in queues { queue.isSuspended = false }
         uses[0].budget.permits = 5
-        let end = ContinuousClock.now + .seconds(120)
+        let end = TestEnd()
         while operations.contains(where: { !$0.isFinished }) {
             clock.advance(by: .milliseconds(random.below(20)))
             await Task.yield()
-            guard ContinuousClock.now < end else {
+            guard !end.hasCome else {
                 let stuck = queues.map { "\($0.explain())" }.joined(separator: "\n")
                 Issue.record("seed \(seed) is stuck:\n\(stuck)")
                 return

@@ -1,3 +1,4 @@
+import OperationsTestSupport
 import PhotoImaging
 import Testing
 
@@ -40,10 +41,10 @@ struct PictureCacheTests {
     }
 
     /// Compares the cache with a simple list of keys, from the least to the most recently used.
-    @Test func randomUsesMatchASimpleList() {
+    @Test(arguments: seeds(1, 2)) func randomUsesMatchASimpleList(seed: UInt64) {
         let cache = PictureCache(limit: 10 * 1_400)
         var list: [Int] = []
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<5_000 {
             let number = Int.random(in: 0..<20, using: &random)
             if Bool.random(using: &random) {
