@@ -1,26 +1,37 @@
 import Foundation
 import HTTPTestClient
 import NIOHTTP1
+import Testing
 
 /// A real browser without a window, controlled through the WebDriver protocol.
 ///
 /// Chromium and its driver come from the packages that `make test` installs.
+///
+/// Nothing here has a time limit: the suite has one. If it ends a test that waits for the browser,
+/// the browser says what the page showed.
 struct Browser {
     private let session: String
 
     struct Failure: Error, CustomStringConvertible {
         let description: String
+
+        /// Whether a script ended because the browser left its page.
+        var isNavigation: Bool {
+            ["document unloaded", "aborted by navigation", "navigated or closed"].contains {
+                description.contains($0)
+            }
+        }
     }
 
-    /// Runs a closure with a window that has no history: in the browser of the suite, if there is
-    /// one, and otherwise in a new browser.
+    /// Runs a closure with a window of the suite's browser. The window has no history.
     static func run(
         width: Int, height: Int, _ body: @escaping @Sendable (Browser) async throws -> Void
     ) async throws {
-        if let suite = SuiteBrowser.current {
-            return try await suite.run(width, height, body)
+        guard let suite = SuiteBrowser.current else {
+            throw Failure(
+                description: "A test with a browser belongs to a suite with the trait .oneBrowser.")
         }
-        try await SuiteBrowser.with(moves: true) { try await $0.run(width, height, body) }
+        try await suite.run(width, height, body)
     }
 
     /// Starts a browser.
@@ -38,8 +49,7 @@ struct Browser {
             "alwaysMatch": [
                 "browserName": "chrome", "goog:chromeOptions": options,
                 "goog:loggingPrefs": ["browser": "ALL"],
-                // Longer than the deadline of `wait`, so that its error names the condition.
-                "timeouts": ["script": 60_000],
+                "timeouts": ["script": NSNull(), "pageLoad": 3_600_000],
             ]
         ]
         let answer = try await Self.call(
@@ -83,7 +93,9 @@ struct Browser {
 
     /// Opens a URL.
     func open(_ url: String) async throws {
-        _ = try await Self.call("POST", "\(session)/url", ["url": url])
+        try await reporting("the page \(url) to open") {
+            _ = try await Self.call("POST", "\(session)/url", ["url": url])
+        }
     }
 
     /// Runs a script in the page and returns its value as text.
@@ -95,30 +107,89 @@ struct Browser {
 
     /// Runs a script in the page that calls `done` with its value as text.
     func evaluateAsync(_ script: String) async throws -> String {
-        let value = try await Self.call(
-            "POST", "\(session)/execute/async",
-            ["script": "const done = arguments[0]; \(script)", "args": []])
-        return value.map { "\($0)" } ?? ""
+        try await reporting("the end of a script: \(script)") {
+            let value = try await Self.call(
+                "POST", "\(session)/execute/async",
+                ["script": "const done = arguments[0]; \(script)", "args": []])
+            return value.map { "\($0)" } ?? ""
+        }
     }
 
     /// Waits until a script in the page returns true; checks once per frame.
     ///
-    /// - Parameter description: the condition in words, for the error.
+    /// The driver processes one command after the other. So each command waits for a second at
+    /// most, and the state of the page can be asked for when the test's time is over.
+    ///
+    /// - Parameter description: the condition in words, for the report.
     func wait(for condition: String, _ description: String) async throws {
         let script = """
-            const done = arguments[0], deadline = Date.now() + 45000;
+            const done = arguments[0], pause = Date.now() + 1000;
             const check = () => {
-                if (\(condition)) done("yes");
-                else if (Date.now() > deadline) done("no");
+                let isTrue = false, problem = "";
+                // The page may lack an element that it will have.
+                try { isTrue = \(condition); } catch (error) { problem = String(error); }
+                if (isTrue) done("yes");
+                else if (Date.now() > pause) done(problem);
                 else requestAnimationFrame(check);
             };
             check();
             """
-        let value = try await Self.call(
-            "POST", "\(session)/execute/async", ["script": script, "args": []])
-        guard value as? String == "yes" else {
-            throw Failure(description: "The page did not reach this state: \(description)")
+        var problem = ""
+        try await reporting(
+            "\(description)\(problem.isEmpty ? "" : " (\(problem))"): \(condition)"
+        ) {
+            while true {
+                do {
+                    let value = try await Self.call(
+                        "POST", "\(session)/execute/async", ["script": script, "args": []])
+                    problem = value as? String ?? ""
+                    if problem == "yes" { return }
+                } catch let failure as Failure where failure.isNavigation {
+                    // The page was left. The next one may satisfy the condition.
+                }
+            }
         }
+    }
+
+    /// Performs an action that waits for the browser. If the test's time ends before, reports what
+    /// the page shows.
+    private func reporting<Value>(
+        _ expected: @autoclosure () -> String, _ action: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await action()
+        } catch {
+            guard Task.isCancelled else { throw error }
+            // The test's own task is cancelled, and can send nothing.
+            let state = await Task { await self.state() }.value
+            Issue.record("The browser was waiting for \(expected())\n\(state)")
+            throw error
+        }
+    }
+
+    /// What a person and a developer see of the page, and where a screenshot is.
+    private func state() async -> String {
+        func text(_ body: () async throws -> String) async -> String {
+            do { return try await body() } catch { return "unknown: \(error)" }
+        }
+        let page = await text {
+            try await evaluate(
+                """
+                return ['Address: ' + location.href, 'Title: ' + document.title,
+                    'State of the page: ' + JSON.stringify(document.documentElement.dataset),
+                    'Cells: ' + JSON.stringify([...document.querySelectorAll('.row')].map(
+                        ({ dataset }) => ({ ...dataset }))),
+                    'Text: ' + document.body.innerText.slice(0, 2000)].join('\\n')
+                """)
+        }
+        let messages = await text { try await consoleMessages().joined(separator: "\n") }
+        let picture = await text {
+            let file = FileManager.default.temporaryDirectory
+                .appendingPathComponent("page-\(UUID().uuidString).png")
+            try await screenshot().write(to: file)
+            return file.path
+        }
+        return "\(page)\nConsole: \(messages)\nScreenshot: \(picture)"
     }
 
     /// A screenshot of the page, as PNG.

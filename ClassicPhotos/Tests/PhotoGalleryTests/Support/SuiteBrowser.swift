@@ -51,8 +51,9 @@ actor SuiteBrowser {
             try await body(window)
             try await window.replaceWindow()
         } catch {
-            // Nobody knows in which state a failed test leaves the browser.
-            try? await quit()
+            // Nobody knows in which state a failed test leaves the browser. The test's own task may
+            // be cancelled, and can send nothing then.
+            await Task { try? await quit() }.value
             throw error
         }
     }
@@ -65,6 +66,9 @@ actor SuiteBrowser {
 }
 
 /// Gives the tests of a suite one browser.
+///
+/// The names of these suites end with `BrowserTests`, so `--filter BrowserTests` runs all tests in
+/// a browser, and `--skip BrowserTests` all others.
 struct OneBrowser: SuiteTrait, TestScoping {
     let moves: Bool
 
@@ -72,6 +76,9 @@ struct OneBrowser: SuiteTrait, TestScoping {
         for test: Test, testCase: Test.Case?,
         performing function: @Sendable () async throws -> Void
     ) async throws {
+        precondition(
+            test.name.hasSuffix("BrowserTests"),
+            "\(test.name) starts a browser: end its name with BrowserTests")
         try await withoutActuallyEscaping(function) { function in
             try await SuiteBrowser.with(moves: moves) { browser in
                 try await SuiteBrowser.$current.withValue(browser) { try await function() }

@@ -5,9 +5,9 @@ import Testing
 
 /// axe-core's rules for the page in a real browser; `Scripts/fetch-axe` gets axe-core.
 @Suite(
-    .ownThreads, .oneStillBrowser, .serialized, .timeLimit(.minutes(5)),
+    .ownThreads, .oneStillBrowser, .serialized, .timeLimit(.minutes(15)),
     .enabled(if: Axe.script != nil))
-struct AccessibilityTests {
+struct AccessibilityBrowserTests {
     private static let done = "document.querySelectorAll('[data-picture=filtered]').length > 3"
 
     @Test(arguments: [(360, "dark"), (1440, "light")], ["none", "active"])

@@ -5,8 +5,8 @@ import PhotoPipeline
 import Testing
 
 /// The page in a real browser, as a person sees it.
-@Suite(.ownThreads, .oneBrowser, .serialized, .timeLimit(.minutes(5)))
-struct PageTests {
+@Suite(.ownThreads, .oneBrowser, .serialized, .timeLimit(.minutes(15)))
+struct PageBrowserTests {
     /// The rows on the screen, without the spare rows above and below it.
     private static let onScreen = """
         [...document.querySelectorAll('.row')].filter(row => {
@@ -20,6 +20,11 @@ struct PageTests {
             row.dataset.picture === 'filtered' || row.dataset.state === 'failed'))(\(onScreen))
         """
 
+    /// Names and states come from different requests.
+    private static let areNamed = """
+        \(onScreen).every(row => row.querySelector('.row-name').textContent !== '')
+        """
+
     private static let allShownDone = """
         \(onScreen).every(row =>
             row.dataset.picture === 'filtered' || row.dataset.state === 'failed')
@@ -29,7 +34,8 @@ struct PageTests {
         try await withGallery(Screenshots.origin) { gallery in
             try await Browser.run(width: 1000, height: 800) { browser in
                 try await browser.open(gallery.url)
-                try await browser.wait(for: Self.allDone, "every row on the screen is done")
+                try await browser.wait(
+                    for: "\(Self.allDone) && \(Self.areNamed)", "every row on the screen is done")
 
                 let names = try await browser.evaluate(
                     "return \(Self.onScreen)[0].querySelector('.row-name').textContent")
@@ -137,7 +143,8 @@ struct PageTests {
             try await Browser.run(width: 360, height: 640) { browser in
                 try await browser.open(gallery.url)
                 try await browser.wait(
-                    for: "document.querySelector('.row[data-state=failed]')", "the row is shown")
+                    for: "document.querySelector('.row[data-state=failed]') && \(Self.areNamed)",
+                    "the row is shown")
                 let shown = try await browser.evaluate(
                     "return document.querySelector('.row-name').textContent")
                 #expect(shown == name)
@@ -158,7 +165,8 @@ struct PageTests {
             try await Browser.run(width: 360, height: 640) { browser in
                 try await browser.open(gallery.url)
                 try await browser.wait(
-                    for: "document.querySelector('.row[data-state=failed]')", "the row is shown")
+                    for: "document.querySelector('.row[data-state=failed]') && \(Self.areNamed)",
+                    "the row is shown")
                 let shown = try await browser.evaluate(
                     "return document.querySelector('.row-name').textContent")
                 #expect(shown == "holiday·gpj.exe")

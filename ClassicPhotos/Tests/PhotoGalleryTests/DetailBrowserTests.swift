@@ -5,8 +5,8 @@ import PhotoPipeline
 import Testing
 
 /// The detail view, the search and the engine room in a real browser.
-@Suite(.ownThreads, .oneStillBrowser, .serialized, .timeLimit(.minutes(5)))
-struct DetailTests {
+@Suite(.ownThreads, .oneStillBrowser, .serialized, .timeLimit(.minutes(15)))
+struct DetailBrowserTests {
     private static let focusedRow = "document.activeElement.closest('.row')?.dataset.row"
 
     private func withPage(
@@ -316,6 +316,11 @@ struct DetailTests {
     @Test func lostConnectionKeepsThumbnail() async throws {
         try await withPage { browser, _ in
             try await openFirst(browser)
+            try await browser.wait(
+                for: """
+                    document.querySelector('[data-row="1"][data-picture=filtered]' +
+                        '[data-active=false]')
+                    """, "the next photo has a thumbnail")
             try await browser.command("Network.enable", [:])
             func setOffline(_ isOffline: Bool) async throws {
                 try await browser.command(
@@ -330,11 +335,13 @@ struct DetailTests {
             try await browser.wait(
                 for: "location.hash.includes('photo=1.')"
                     + " && !document.querySelector('.trouble').hidden", "the message is shown")
-            let shown = try await browser.evaluate(
+            let shown = try await browser.evaluateAsync(
                 """
-                return [document.querySelector('.trouble p').textContent,
-                    document.querySelector('.state').textContent,
-                    document.querySelector('.canvas img:last-of-type').naturalWidth > 0].join()
+                const image = document.querySelector('.canvas img:last-of-type');
+                image.decode().catch(() => {}).then(() => done(
+                    [document.querySelector('.trouble p').textContent,
+                        document.querySelector('.state').textContent,
+                        image.naturalWidth > 0].join()));
                 """)
             #expect(shown == "The server does not answer.,Filtered,true")
             try await setOffline(false)
@@ -352,7 +359,11 @@ struct DetailTests {
             try await browser.press("/")
             for key in word { try await browser.press(String(key)) }
             let size = "document.querySelector('.row')?.getAttribute('aria-setsize')"
-            try await browser.wait(for: "\(size) === '\(expected)'", "the matches are shown")
+            try await browser.wait(
+                for: """
+                    \(size) === '\(expected)' && [...document.querySelectorAll('.row-name')]
+                        .every(name => name.textContent !== '')
+                    """, "the matches are shown with their names")
             let shown = try await browser.evaluate(
                 """
                 return [...document.querySelectorAll('.row-name')]
@@ -385,7 +396,14 @@ struct DetailTests {
         try await withPage { browser, gallery in
             let names = gallery.origin.catalog.entries.map(\.name)
             let row = try #require(names.firstIndex { $0.lowercased().contains("balloon") })
-            for key in "balloon" { try await browser.press(String(key)) }
+            // A pause between two keys would begin a new name, so a script presses them.
+            _ = try await browser.evaluate(
+                """
+                for (const key of 'balloon') {
+                    document.activeElement.dispatchEvent(
+                        new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+                }
+                """)
             try await browser.wait(
                 for: "\(Self.focusedRow) === '\(row)'", "the photo has the focus")
         }

@@ -6,8 +6,8 @@ import PhotoPipeline
 import Testing
 
 /// Photos in their full size in a real browser: on the stage, as a saved file, and on their way.
-@Suite(.ownThreads, .oneStillBrowser, .serialized, .timeLimit(.minutes(5)))
-struct FullSizeTests {
+@Suite(.ownThreads, .oneStillBrowser, .serialized, .timeLimit(.minutes(15)))
+struct FullSizeBrowserTests {
     /// Opens a photo of 6,000 × 400 pixels.
     private func withLargePhoto(
         _ body: @escaping @Sendable (Browser) async throws -> Void

@@ -2,8 +2,8 @@ import OperationsTestSupport
 import Testing
 
 /// The page on a touch screen of the size of a phone, in a real browser.
-@Suite(.ownThreads, .oneBrowser, .serialized, .timeLimit(.minutes(5)))
-struct PhoneTests {
+@Suite(.ownThreads, .oneBrowser, .serialized, .timeLimit(.minutes(15)))
+struct PhoneBrowserTests {
     /// A photo on a touch screen, which a finger turns over, closes, and frees of all controls.
     private func withPhotoOnPhone(
         width: Int = 390, height: Int = 844,
@@ -30,12 +30,11 @@ struct PhoneTests {
         try await withPhotoOnPhone { browser in
             let points = stride(from: 300, through: 100, by: -20).map { (x: $0, y: 400) }
             try await browser.touch(along: points, isLifted: false)
-            let beside = try await browser.evaluate(
-                """
-                const box = document.querySelector('.beside').getBoundingClientRect();
-                return String(box.left > 0 && box.left < innerWidth && box.width > 100)
-                """)
-            #expect(beside == "true", "the neighbor is visible")
+            try await browser.wait(
+                for: """
+                    (box => box.left > 0 && box.left < innerWidth && box.width > 100)(
+                        document.querySelector('.beside').getBoundingClientRect())
+                    """, "the neighbor is visible")
             try await browser.touch(along: [])
             try await browser.wait(
                 for: "location.hash.includes('photo=1.') && \(DetailView.isLarge)"

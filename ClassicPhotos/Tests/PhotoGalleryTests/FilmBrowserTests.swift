@@ -5,8 +5,8 @@ import OperationsTestSupport
 import Testing
 
 /// A fling with a finger, frame by frame.
-@Suite(.ownThreads, .oneBrowser, .serialized, .timeLimit(.minutes(5)))
-struct FilmTests {
+@Suite(.ownThreads, .oneBrowser, .serialized, .timeLimit(.minutes(15)))
+struct FilmBrowserTests {
     @Test func photosAppearWhenFingerLeavesList() async throws {
         try await withGallery { gallery in
             try await Browser.run(width: 1000, height: 800) { browser in
