@@ -11,7 +11,7 @@ import Testing
 /// `work` on a machine that does not see the folder of the results.
 ///
 /// The worker runs in a mount namespace of its own, where an empty file system hides the folder.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct AttachedResultTests {
     // Root needs no other namespace, in which it could not use the files of PostgreSQL.
     private static let unshare =

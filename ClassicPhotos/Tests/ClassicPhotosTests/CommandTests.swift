@@ -5,7 +5,7 @@ import SystemPackage
 import Testing
 
 /// The shell parts of the project's two commands, `make run` and `make test`.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct CommandTests {
     private static let project = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

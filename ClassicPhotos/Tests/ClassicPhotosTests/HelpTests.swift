@@ -3,7 +3,7 @@ import OperationsTestSupport
 import Subprocess
 import Testing
 
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct HelpTests {
     @Test func helpDescribesCommandsAndSource() async throws {
         let outcome = try await classicphotos("--help")

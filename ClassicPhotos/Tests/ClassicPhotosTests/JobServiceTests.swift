@@ -33,7 +33,7 @@ private struct Held: Job {
     }
 }
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct JobServiceTests {
     /// The job that runs may end, and the next one stays in the store.
     @Test func workerInServiceGroupStopsWithIt() async throws {

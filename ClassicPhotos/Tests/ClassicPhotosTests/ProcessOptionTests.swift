@@ -5,7 +5,7 @@ import Subprocess
 import Testing
 
 /// The options of `classicphotos process`.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct ProcessOptionTests {
     private func withPictures(
         _ count: Int = 3, _ body: (_ source: URL, _ results: URL) async throws -> Void

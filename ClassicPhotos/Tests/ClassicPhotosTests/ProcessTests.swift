@@ -6,7 +6,7 @@ import Subprocess
 import Testing
 
 /// The output and the files of `classicphotos process`.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct ProcessTests {
     @Test func everyPhotoIsWrittenAndReported() async throws {
         try await withTemporaryFolder { folder in

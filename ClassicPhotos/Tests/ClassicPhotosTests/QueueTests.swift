@@ -53,7 +53,7 @@ final class Lines: Sendable {
 }
 
 /// `process`, `work` and `jobs` with queues.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct QueueTests {
     /// Runs a worker, calls a closure for each line, and stops the worker when the closure asks for
     /// it or when `stop` ends.

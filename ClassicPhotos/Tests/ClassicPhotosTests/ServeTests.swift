@@ -5,7 +5,7 @@ import OperationsTestSupport
 import Subprocess
 import Testing
 
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct ServeTests {
     /// Runs `serve`, calls a closure once the server listens, and interrupts the program.
     private func serving(

@@ -1,7 +1,9 @@
 import Foundation
+import OperationsTestSupport
 import PhotoImaging
 import Subprocess
 import SystemPackage
+import Testing
 
 /// The path of the program, built together with these tests.
 let programPath: String = {
@@ -78,10 +80,12 @@ func contents(of folder: URL) throws -> [String: Data] {
 
 /// Waits until a queue has a number of jobs in a state.
 func waitForJobs(_ count: Int, _ state: String, in queue: String) async throws {
-    while true {
-        let list = try await classicphotos("jobs", "list", "--queue", queue, "--json")
-        if list.output.contains("\"\(state)\":\(count)") { return }
+    var list: Outcome?
+    let isThere = try await eventually {
+        list = try await classicphotos("jobs", "list", "--queue", queue, "--json")
+        return list?.output.contains("\"\(state)\":\(count)") == true
     }
+    #expect(isThere, "the queue: \(String(describing: list))")
 }
 
 /// The names of all slices of a timeline.

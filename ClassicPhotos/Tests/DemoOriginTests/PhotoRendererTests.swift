@@ -55,13 +55,13 @@ struct PhotoRendererTests {
         var left: [Task<ByteBuffer, any Error>] = []
         for (index, count) in [(1, 2), (2, 3)] {
             left.append(request(index))
-            while await renderer.renderings < count { await Task.yield() }
+            #expect(await eventually { await renderer.renderings >= count })
         }
         left.append(request(1))
         let stays = request(2)
-        while await renderer.requestCount < 5 { await Task.yield() }
+        #expect(await eventually { await renderer.requestCount >= 5 })
         for task in left { task.cancel() }
-        while await renderer.requestCount > 2 { await Task.yield() }
+        #expect(await eventually { await renderer.requestCount <= 2 })
         photos.released.send()
         photos.released.send()
         #expect(try await first.value == ByteBuffer(bytes: [0]))
@@ -77,7 +77,7 @@ struct PhotoRendererTests {
         let begun = request(3)
         while photos.count.value < 4 { await Task.yield() }
         begun.cancel()
-        while await renderer.requestCount > 0 { await Task.yield() }
+        #expect(await eventually { await renderer.requestCount <= 0 })
         photos.released.send()
         _ = await begun.result
         #expect(try await request(3).value == ByteBuffer(bytes: [3]))

@@ -6,7 +6,7 @@ import SystemPackage
 import Testing
 
 /// The start of the browser's driver, with shell scripts in place of the driver.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct BrowserDriverTests {
     /// Runs a closure with a shell script as the driver.
     private func withDriver(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PhotoGallery
 
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct CompressionTests {
     private static let page = String(repeating: "2d", count: 16)
     private static let accepting = [("Accept-Encoding", "br;q=1, gzip;q=0.8")]

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PhotoGallery
 
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct GalleryServerTests {
     private static let page = String(repeating: "0a", count: 16)
 

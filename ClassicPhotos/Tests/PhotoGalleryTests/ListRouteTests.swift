@@ -8,7 +8,7 @@ import Testing
 @testable import PhotoGallery
 
 /// Orders of the list, viewports in another order, and retries of all failed photos.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct ListRouteTests {
     private static let page = String(repeating: "0c", count: 16)
 

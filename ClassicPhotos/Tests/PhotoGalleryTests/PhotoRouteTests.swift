@@ -9,7 +9,7 @@ import Testing
 @testable import PhotoPipeline
 
 /// The routes of single photos, on a real server.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct PhotoRouteTests {
     private struct Details: Decodable {
         let row: Int

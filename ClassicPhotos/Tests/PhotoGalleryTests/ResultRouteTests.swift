@@ -9,7 +9,7 @@ import Testing
 @testable import PhotoPipeline
 
 /// What a person saves, and the picture in full size, of files with a camera's notes.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct ResultRouteTests {
     /// An EXIF block with the maker "Camera".
     private static let exif: [UInt8] = {

@@ -10,7 +10,7 @@ import Testing
 @testable import PhotoGallery
 
 /// Health, numbers, and the end of the work of pages that were closed.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct StatusRouteTests {
     private static let page = String(repeating: "0e", count: 16)
 
@@ -86,9 +86,12 @@ struct StatusRouteTests {
             }
             let id = try #require(PageID(Self.page))
             let session = try await gallery.server.pages.session(id)
-            while await session.gauges.contains(where: { $0.running + $0.waiting > 0 }) {
-                await Task.yield()
+            var gauges = await session.gauges
+            let isIdle = await eventually {
+                gauges = await session.gauges
+                return gauges.allSatisfy { $0.running + $0.waiting == 0 }
             }
+            #expect(isIdle, "the queues: \(gauges)")
             // The page may still return, and starts its work again.
             _ = try await gallery.events(page: Self.page) { event in
                 if event.hasPrefix("event: hello") {

@@ -3,7 +3,7 @@ import OperationsTestSupport
 import PhotoImaging
 import Testing
 
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct HEIFTests {
     private static let files: [(ImageFormat, [UInt8])] = [
         (.heif, HEIFFiles.heic), (.avif, HEIFFiles.avif),

@@ -6,7 +6,7 @@ import Testing
 /// Files made by machine from good ones: cut, with changed bits, with false sizes, with too many
 /// frames or scans. Each is decoded or refused with a typed error, within limits of pixels and of
 /// processor time.
-@Suite(.ownThreads, .timeLimit(.minutes(5))) struct HostileVariationTests {
+@Suite(.ownThreads, .timeLimit(.minutes(15))) struct HostileVariationTests {
     struct Sample: Sendable, CustomTestStringConvertible {
         let format: ImageFormat
         let file: [UInt8]

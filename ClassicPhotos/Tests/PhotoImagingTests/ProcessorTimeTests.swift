@@ -12,7 +12,7 @@ import Android
 import Darwin
 #endif
 
-@Suite(.ownThreads, .timeLimit(.minutes(5))) struct ProcessorTimeTests {
+@Suite(.ownThreads, .timeLimit(.minutes(15))) struct ProcessorTimeTests {
     /// The processor time that the calling thread has used.
     private var threadTime: Duration {
         var time = timespec()

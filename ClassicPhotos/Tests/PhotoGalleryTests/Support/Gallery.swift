@@ -3,6 +3,8 @@ import Foundation
 import HTTPTestClient
 import Logging
 import NIOHTTP1
+import OperationsInsight
+import OperationsTestSupport
 import PhotoImaging
 import PhotoPipeline
 import Testing
@@ -30,7 +32,8 @@ struct Gallery: Sendable {
             "POST", path, headers: headers + [("Content-Type", "application/json")], body: json)
     }
 
-    /// Reads a page's events until one of them satisfies the condition.
+    /// Reads a page's events until one of them satisfies the condition. Reports the last events if
+    /// the test's time ends before.
     ///
     /// - Parameter id: the identifier that a browser sends when it reconnects.
     func events(
@@ -43,6 +46,11 @@ struct Gallery: Sendable {
             #expect(response.headers.first(name: "content-type") == "text/event-stream")
             var rest = ""
             var events: [String] = []
+            defer {
+                if Task.isCancelled {
+                    Issue.record("No event was the expected one. The last: \(events.suffix(5))")
+                }
+            }
             for try await chunk in response.body {
                 rest += String(decoding: chunk, as: UTF8.self)
                 while let end = rest.range(of: "\n\n") {
@@ -65,11 +73,12 @@ struct Gallery: Sendable {
     /// Returns once no operation runs or waits in any page's queues. The server has no event for
     /// that, so this asks for its numbers again and again.
     func idle() async throws {
-        while try await get("/metrics").text.contains(
-            #/classicphotos_operations_(running|waiting){[^}]*} [1-9]/#)
-        {
-            try await Task.sleep(for: .milliseconds(20))
+        var numbers = ""
+        let isIdle = try await eventually {
+            numbers = try await get("/metrics").text
+            return !numbers.contains(#/classicphotos_operations_(running|waiting){[^}]*} [1-9]/#)
         }
+        #expect(isIdle, "the server's numbers: \(numbers)")
     }
 
     private func send(
@@ -99,16 +108,18 @@ struct Gallery: Sendable {
 func withGallery(
     _ configuration: DemoOriginServer.Configuration = .quick, photos: [PhotoRecord]? = nil,
     title: String = "Classic Photos",
-    limits: GalleryLimits = GalleryLimits(), token: GalleryToken? = nil,
-    accessLogger: Logger? = nil,
+    limits: GalleryLimits = .patient, token: GalleryToken? = nil,
+    accessLogger: Logger? = nil, timeline: OperationTimeline? = nil,
     _ body: (Gallery) async throws -> Void
 ) async throws {
     try await withDemoOrigin(configuration) { origin in
         let records = try photos ?? list(of: origin)
         let downloader = PhotoDownloader(
-            allowing: [AllowedHost(host: "127.0.0.1", port: origin.port)])
+            limits: .patient, allowing: [AllowedHost(host: "127.0.0.1", port: origin.port)])
+        var options = PhotoListSession.Options()
+        options.timeline = timeline
         var configuration = GalleryServer.Configuration(
-            title: title, records: records, options: .init(), port: 0)
+            title: title, records: records, options: options, port: 0)
         configuration.limits = limits
         configuration.token = token
         configuration.accessLogger = accessLogger
@@ -137,4 +148,31 @@ private func list(of origin: DemoOriginServer) throws -> [PhotoRecord] {
     return try PhotoList.parse(
         bytes: Array(text.utf8), named: "photos.plist", relativeTo: URL(string: origin.url)
     ).records
+}
+
+extension DownloadLimits {
+    /// Time limits that even a busy machine does not reach.
+    fileprivate static var patient: DownloadLimits {
+        var limits = DownloadLimits()
+        limits.connectTimeout = .seconds(600)
+        limits.firstByteTimeout = .seconds(600)
+        limits.idleTimeout = .seconds(600)
+        limits.totalTimeout = .seconds(600)
+        return limits
+    }
+}
+
+extension GalleryLimits {
+    /// Time limits that even a busy machine does not reach; a test of a limit sets that limit. The
+    /// work of a page that has left still ends soon.
+    static var patient: GalleryLimits {
+        var limits = GalleryLimits()
+        limits.returnTime = .seconds(600)
+        limits.firstRequestTime = .seconds(600)
+        limits.idleTime = .seconds(600)
+        limits.bodyTime = .seconds(600)
+        limits.writeTime = .seconds(600)
+        limits.closeTime = .seconds(100)
+        return limits
+    }
 }

@@ -17,6 +17,7 @@ import Glibc
 /// released.
 final class RawClient: Sendable {
     private let file: Int32
+    private let end = TestEnd()
 
     /// - Parameter receiveBuffer: the size of the system's receive buffer in bytes; nil for the
     ///   default.
@@ -29,8 +30,8 @@ final class RawClient: Sendable {
         if var size = receiveBuffer {
             setsockopt(file, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
-        // A failing test must not hang.
-        var limit = timeval(tv_sec: 120, tv_usec: 0)
+        // Reading looks every second whether the test's time is over.
+        var limit = timeval(tv_sec: 1, tv_usec: 0)
         setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -70,21 +71,42 @@ final class RawClient: Sendable {
     func read(until end: String? = nil) async -> String {
         await onThread { [self] in
             var bytes: [UInt8] = []
-            var part = [UInt8](repeating: 0, count: 4_096)
-            while true {
-                let count = recv(file, &part, part.count, 0)
-                guard count > 0 else { break }
-                bytes += part.prefix(count)
+            while let part = receive(), !part.isEmpty {
+                bytes += part
                 if let end, String(decoding: bytes, as: UTF8.self).contains(end) { break }
             }
             return String(decoding: bytes, as: UTF8.self)
         }
     }
 
+    /// Waits for bytes; returns none if the server has closed the connection, and nil after an
+    /// error or at the end of the test's time.
+    private func receive() -> ArraySlice<UInt8>? {
+        var part = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            let count = recv(file, &part, part.count, 0)
+            if count >= 0 { return part.prefix(count) }
+            if errno == ECONNRESET { return [] }
+            guard errno == EAGAIN || errno == EINTR, !end.hasCome else { return nil }
+        }
+    }
+
+    /// Reads for a time, and returns whether the server still has not closed the connection.
+    func isOpen(for milliseconds: Int) async -> Bool {
+        await onThread { [self] in
+            let last = ContinuousClock.now + .milliseconds(milliseconds)
+            while ContinuousClock.now < last {
+                guard isReadable(within: 50) else { continue }
+                guard let part = receive(), !part.isEmpty else { return false }
+            }
+            return true
+        }
+    }
+
     /// Sends text repeatedly; returns when the server has closed the connection.
     func drip(_ text: String, every milliseconds: Int32) async {
         await onThread { [self] in
-            while send(text), !isReadable(within: milliseconds) {}
+            while send(text), !isReadable(within: milliseconds), !end.hasCome {}
         }
     }
 
@@ -92,19 +114,17 @@ final class RawClient: Sendable {
     /// fails.
     func sendUntilRefused(_ text: String, every milliseconds: Int32) async {
         await onThread { [self] in
-            while send(text) { poll(nil, 0, milliseconds) }
+            while send(text), !end.hasCome { poll(nil, 0, milliseconds) }
         }
     }
 
     /// Reads until the connection ends; returns whether the server closed the connection.
     func isClosedByServer() async -> Bool {
         await onThread { [self] in
-            var part = [UInt8](repeating: 0, count: 4_096)
-            while true {
-                let count = recv(file, &part, part.count, 0)
-                if count == 0 { return true }
-                if count < 0 { return errno == ECONNRESET }
+            while let part = receive() {
+                if part.isEmpty { return true }
             }
+            return false
         }
     }
 }

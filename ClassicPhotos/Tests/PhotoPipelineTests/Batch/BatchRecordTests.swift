@@ -9,7 +9,7 @@ import Testing
 @_spi(ClassicPhotos) @testable import PhotoPipeline
 
 /// The second run of a batch, which leaves out what is up to date.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct BatchRecordTests {
     /// The names of the written and of the unchanged photos.
     private struct Names: Equatable {
@@ -199,7 +199,7 @@ struct BatchRecordTests {
 }
 
 /// What a batch keeps of photos, and what it says about losses.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct PhotoRemarkTests {
     private func remarks(
         on info: ImageInfo, frames: Int = 1, as format: ImageFormat? = nil,

@@ -72,7 +72,7 @@ final class FileCallRecorder: Sendable {
     }
 }
 
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct OutputFolderTests {
     private let photo = URL(filePath: "/photos/a.jpg")
     private let other = URL(filePath: "/photos/b.jpg")

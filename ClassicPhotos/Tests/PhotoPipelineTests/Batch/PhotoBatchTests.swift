@@ -23,7 +23,7 @@ import Android
 import Darwin
 #endif
 
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct PhotoBatchTests {
     private func run(
         _ records: [PhotoRecord], into folder: URL, format: ImageFormat? = nil,

@@ -6,7 +6,7 @@ import Testing
 @_spi(ClassicPhotos) @testable import PhotoPipeline
 
 /// Photos of a batch that another process carries out.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct PhotoTaskTests {
     private let recipe = PhotoRecipe(filters: [.sepia()], quality: 80)
 

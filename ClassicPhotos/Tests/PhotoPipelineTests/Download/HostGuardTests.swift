@@ -11,7 +11,7 @@ import Foundation
 #endif
 
 /// Blocked addresses, in all the forms that a list, a redirection or a name server can use.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct HostGuardTests {
     private static let response = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nphoto"
 

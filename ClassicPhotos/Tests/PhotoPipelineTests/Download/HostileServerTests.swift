@@ -4,7 +4,7 @@ import Testing
 @testable import PhotoPipeline
 
 /// Responses that no honest server sends.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct HostileServerTests {
     private static let closedEarly =
         "127.0.0.1 closed the connection before the file was complete."

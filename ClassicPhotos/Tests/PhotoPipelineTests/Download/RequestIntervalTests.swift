@@ -3,7 +3,7 @@ import Testing
 
 @testable import PhotoPipeline
 
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct RequestIntervalTests {
     @Test func downloadsStartAtTheRate() async {
         var limits = DownloadLimits.patient

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PhotoPipeline
 
-@Suite(.ownThreads, .timeLimit(.minutes(5))) struct ResponseHeadTests {
+@Suite(.ownThreads, .timeLimit(.minutes(15))) struct ResponseHeadTests {
     /// Swift takes this mark and the separator before it as one character.
     private static let mark = "\u{59E}"
 

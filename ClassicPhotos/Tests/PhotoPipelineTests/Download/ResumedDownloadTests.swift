@@ -5,7 +5,7 @@ import Testing
 @testable import PhotoPipeline
 
 /// Downloads that are interrupted in the middle of the body.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct ResumedDownloadTests {
     /// Downloads a text whose first response ends after "One, ". Returns the text or the reason of
     /// the failure, and the heads of the requests.

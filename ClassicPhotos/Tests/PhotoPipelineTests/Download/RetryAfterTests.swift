@@ -4,7 +4,7 @@ import Testing
 
 @testable import PhotoPipeline
 
-@Suite(.ownThreads, .timeLimit(.minutes(5))) struct RetryAfterTests {
+@Suite(.ownThreads, .timeLimit(.minutes(15))) struct RetryAfterTests {
     private static let november1994 = 784_111_777
 
     @Test(arguments: [

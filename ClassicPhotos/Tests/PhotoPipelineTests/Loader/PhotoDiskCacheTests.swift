@@ -11,7 +11,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct PhotoDiskCacheTests {
     private func entryFiles(_ folder: URL) throws -> [URL] {
         try FileManager.default.contentsOfDirectory(atPath: folder.systemPath).sorted()

@@ -14,7 +14,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct PhotoLoaderTests {
     @Test func equalRequestsDoNothingTwice() async throws {
         try await withDemoOrigin(.quick) { origin in

@@ -10,7 +10,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct PreviewTests {
     @Test func scansAreCountedAsTheyArrive() {
         var (byteByByte, counts) = (JPEGScans(), [0])

@@ -4,7 +4,7 @@ import Testing
 
 @_spi(ClassicPhotos) @testable import PhotoPipeline
 
-@Suite(.ownThreads, .timeLimit(.minutes(5))) struct PhotoFailureFlagTests {
+@Suite(.ownThreads, .timeLimit(.minutes(15))) struct PhotoFailureFlagTests {
     /// Other programs have other options, so the library's own sentences name none.
     @Test(arguments: [
         (ImagingError.decodeFailed(detail: "it ends too early"), "--accept-damaged"),

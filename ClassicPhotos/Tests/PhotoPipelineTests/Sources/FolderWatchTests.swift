@@ -10,7 +10,7 @@ import Foundation
 #endif
 
 #if os(Linux)
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct FolderWatchTests {
     /// Waits until a new watch of a list tells of a change.
     private func tells(_ list: PhotoList, _ change: () throws -> Void) async throws -> Bool {

@@ -13,7 +13,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct PhotoStageTests {
     /// An operation that provides an original, or ends otherwise; it is in no queue yet.
     private func source(

@@ -13,7 +13,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct PixelCapacityTests {
     private static let stages: Set<String> = ["Decode", "Filter", "Encode"]
 

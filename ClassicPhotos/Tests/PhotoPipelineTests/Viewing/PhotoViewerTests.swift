@@ -12,7 +12,7 @@ import Foundation
 #endif
 
 /// Requests for single photos, with a real downloader and an origin that waits for the test.
-@Suite(.ownThreads, .timeLimit(.minutes(5)))
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct PhotoViewerTests {
     private func withViewer(
         of origin: ScriptedOrigin, _ body: (PhotoViewer) async throws -> Void
@@ -32,7 +32,7 @@ struct PhotoViewerTests {
     }
 
     private func waitForCallers(_ count: Int, of viewer: PhotoViewer) async {
-        while await viewer.callerCount < count { await Task.yield() }
+        #expect(await eventually { await viewer.callerCount >= count })
     }
 
     @Test func equalRequestsShareDownloadAndRender() async throws {
