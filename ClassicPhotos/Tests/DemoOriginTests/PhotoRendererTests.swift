@@ -75,9 +75,9 @@ struct PhotoRendererTests {
         #expect(try await request(1).value == ByteBuffer(bytes: [1]))
         // A rendering that has begun is finished for later requests.
         let begun = request(3)
-        while photos.count.value < 4 { await Task.yield() }
+        #expect(await comesTrue { photos.count.value == 4 })
         begun.cancel()
-        #expect(await eventually { await renderer.requestCount <= 0 })
+        #expect(await eventually { await renderer.requestCount == 0 })
         photos.released.send()
         _ = await begun.result
         #expect(try await request(3).value == ByteBuffer(bytes: [3]))
