@@ -31,7 +31,8 @@ struct PhotoListSessionTests {
         await downloader.shutdown()
     }
 
-    /// Returns the first snapshot of the session that meets a condition.
+    /// Returns the first snapshot of the session that meets a condition. Reports the last one if
+    /// the test's time ends before.
     private func wait(
         for session: PhotoListSession, until condition: (PhotoListSession.Update) -> Bool
     ) async -> PhotoListSession.Update {
@@ -41,9 +42,15 @@ struct PhotoListSessionTests {
         guard !condition(snapshot) else { return snapshot }
         for await _ in changes {
             snapshot = await session.takeSnapshot()
-            if condition(snapshot) { break }
+            if condition(snapshot) { return snapshot }
         }
+        Issue.record("No state of the page was the expected one. The last: \(snapshot)")
         return snapshot
+    }
+
+    /// Waits for a row's unfiltered picture, which may come after the filtered one.
+    private func hasUnfiltered(_ row: Row, _ session: PhotoListSession) async -> Bool {
+        await eventually { await session.picture(row, .downloaded) != nil }
     }
 
     @Test func onlyVisibleRowsAreProcessed() async throws {
@@ -51,13 +58,14 @@ struct PhotoListSessionTests {
             let good = origin.url(for: .none)
             try await withSession(Array(repeating: good, count: 50)) { session in
                 await session.scrolled(to: Row(10)..<Row(20), .settled)
-                let snapshot = await wait(for: session) { $0.counts.filtered == 10 }
+                let snapshot = await wait(for: session) { update in
+                    update.counts.filtered == 10 && update.rows.allSatisfy { !$0.isActive }
+                }
                 #expect(snapshot.counts.new == 40)
                 #expect(snapshot.rows.map(\.change.row) == Array(Row(10)..<Row(20)))
-                #expect(snapshot.rows.allSatisfy { !$0.isActive })
                 let picture = try #require(await session.picture(Row(12), .filtered))
                 #expect(picture.image.bytes.starts(with: [0xFF, 0xD8]))
-                #expect(await session.picture(Row(12), .downloaded) != nil)
+                #expect(await hasUnfiltered(Row(12), session))
                 #expect(await session.picture(Row(30), .downloaded) == nil)
             }
         }
@@ -290,6 +298,7 @@ struct PhotoListSessionTests {
                         records: records, options: .init(), loader: loader)
                     await session.scrolled(to: Row(0)..<Row(5), .settled)
                     _ = await wait(for: session) { $0.counts.filtered == 5 }
+                    for row in Row(0)..<Row(5) { #expect(await hasUnfiltered(row, session)) }
                     await session.close()
                 }
                 #expect(origin.requestCount(for: DemoFault.none.path) == 5)
