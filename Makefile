@@ -132,6 +132,7 @@ gate: install-gate
 # Takes hours. Each step runs, whatever has changed, and also after one that failed; random tests
 # have new seeds and more rounds, and packages their newest versions.
 night: export OPERATIONS_NIGHT = 1
+night: export OPERATIONS_NEW_SEEDS = 1
 night: install-night float-versions
 	@Scripts/run-steps --all --keep-going $(GATE_STEPS) $(NIGHT_STEPS)
 
