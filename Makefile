@@ -335,7 +335,7 @@ instructions: install-gate
 screenshots: install-gate
 	@Scripts/install-packages webp
 	SCREENSHOTS="$(CURDIR)/docs/images" $(SWIFT) test $(APP_TESTS) --disable-xctest \
-		--filter 'PageTests|FilmTests'
+		--filter 'PageBrowserTests|FilmBrowserTests'
 	img2webp -loop 0 -min_size -d 100 -lossy -q 60 -m 6 docs/images/race/*.png \
 		-o docs/images/race.webp
 	rm -r docs/images/race

@@ -115,7 +115,11 @@ final class Observations<Object: ObservedObject>: @unchecked Sendable {
     /// Turns records into deliveries.
     private func resolve(_ object: Object) {
         while true {
-            let (channels, version) = lock.withLock { (Array(resolvable), self.version) }
+            // A copy with its own memory. An `Array` of all records would share the memory of
+            // `recorded` until the end of the loop, and another thread that then finds the memory
+            // unshared changes it in place. That is right, but the thread sanitizer does not see
+            // that the runtime's reference count passes the memory on, and reports a race.
+            let (channels, version) = lock.withLock { (resolvable.map { $0 }, self.version) }
             if channels.isEmpty { return }
             var resolvers: [ObjectIdentifier: () -> ObservedDelivery<Object>?] = [:]
             for channel in channels where resolvers[ObjectIdentifier(channel)] == nil {
