@@ -258,7 +258,8 @@ snippets: install-test pin-versions
 THREADED_LAYERS = Executors Graphs Lifecycle QualityOfService Runtime Scheduling Structured Traits \
 	Typed
 
-thread-sanitizer thread-sanitizer-all: export TSAN_OPTIONS = halt_on_error=1
+thread-sanitizer thread-sanitizer-all: export TSAN_OPTIONS = \
+	halt_on_error=1:suppressions=Tests/thread-sanitizer-suppressions.txt
 thread-sanitizer: export OPERATIONS_LAYERS = $(THREADED_LAYERS)
 thread-sanitizer: pin-versions
 	$(BUILD) $(TESTS) $(SANITIZED)
