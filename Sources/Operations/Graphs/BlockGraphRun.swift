@@ -257,10 +257,13 @@ private final class BlockNodes: NodeRun, @unchecked Sendable {
         // It counts as one that holds the slot of the claim, and leaves no queue.
         _ = operation.exchange { $0.detachedFromBatch(holdsSlot: true) }
         operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
+        return .passRetained(operation)
+    }
+
+    override func hasEntered(_ operation: Operation, of node: UInt32) {
         block.operations.withLock { $0.running[node] = operation }
         // A thread that cancels the run from here on finds the operation.
         if isCancelled { operation.cancel(because: block.reasonForNodes) }
-        return .passRetained(operation)
     }
 
     /// Ends the operation that was made for a node, which has run. Returns how the node has ended.

@@ -36,12 +36,15 @@ extension ThreadContext {
     private func materializeNode(
         of claim: Claim, _ graph: Unmanaged<NodeRun>, in queue: OperationQueue
     ) {
-        let operation = graph._withUnsafeGuaranteedRef {
-            $0.makeOperation(of: claim.node.load(ordering: .relaxed), in: queue)
+        let node = claim.node.load(ordering: .relaxed)
+        graph._withUnsafeGuaranteedRef { run in
+            let operation = run.makeOperation(of: node, in: queue)
+            operationState.outer.append(operationState.frame)
+            operationState.frame.operation = operation.toOpaque()
+            operationState.blockClaim = nil
+            // This may cancel the operation, which asks what the thread is inside.
+            operation._withUnsafeGuaranteedRef { run.hasEntered($0, of: node) }
         }
-        operationState.outer.append(operationState.frame)
-        operationState.frame.operation = operation.toOpaque()
-        operationState.blockClaim = nil
     }
 
     /// Leaves the operation that was made for the node which this thread has run, retained; nil if

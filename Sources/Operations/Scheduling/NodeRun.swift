@@ -64,10 +64,15 @@ class NodeRun: @unchecked Sendable {
     /// Records that a node runs because of the failure of this one.
     func recordHandling(of node: UInt32) {}
 
-    /// Makes the operation of a node that the calling thread runs, retained.
+    /// Makes the operation of a node that the calling thread runs, retained. The method does
+    /// nothing that asks what the thread is inside: the thread enters the operation only after it.
     func makeOperation(of node: UInt32, in queue: OperationQueue) -> Unmanaged<Operation> {
         .passRetained(operation)
     }
+
+    /// The calling thread is inside the operation that was made for a node. Cancels the operation
+    /// with the run from here on, and at once if the run was cancelled before.
+    func hasEntered(_ operation: Operation, of node: UInt32) {}
 
     /// Ends the operation that was made for a node, which has run. Returns how the node has ended.
     func endOperation(

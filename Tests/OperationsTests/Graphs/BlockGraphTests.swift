@@ -305,6 +305,31 @@ struct BlockGraphTests {
         await queue.drain()
     }
 
+    /// The operation of the node is made only then, and is cancelled at once.
+    @Test(arguments: [true, false])
+    func nodeMayAskForItsCancellationAfterItsRunWasCancelled(isPlain: Bool) async throws {
+        var graph = BlockGraph("g")
+        let (begun, isCancelled) = (Signal(), Signal())
+        graph.add("long") { [ran] in
+            begun.send()
+            _ = isCancelled.wait()
+            do {
+                try Operation.checkCancellation()
+            } catch {
+                let current = Operation.current
+                ran.record("\(current?.name ?? "none") \(current?.isCancelled == true)")
+                throw error
+            }
+        }
+        let run = try plainOrNot(isPlain).add(graph)
+        await #expect(begun.arrives())
+        run.cancel(because: "the test")
+        isCancelled.send()
+        await run.finished()
+        #expect(ran.events == ["long true"])
+        #expect(run.cancellationReason.map { "\($0)" } == "the test")
+    }
+
     @Test(arguments: [true, false])
     func cancelledRunLeavesSuspendedQueue(isPlain: Bool) async throws {
         let queue = plainOrNot(isPlain)
