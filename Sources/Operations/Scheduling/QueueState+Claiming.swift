@@ -89,7 +89,11 @@ extension QueueState {
         // The queue was given another executor while the reference was on its way.
         guard executor.isSame(as: claimant) else { return .none }
         offered.remove(urgency)
-        return self.claim(claim, offered: urgency, cores: cores)
+        let work = self.claim(claim, offered: urgency, cores: cores)
+        #if DEBUG
+        if case .none = work { return claimAgain(claim, offered: urgency, cores: cores) }
+        #endif
+        return work
     }
 
     mutating func claimCancelled(_ claim: Claim) -> Work? {

@@ -127,12 +127,17 @@ extension QueueState {
     // MARK: Claims
 
     /// Claims ready nodes. A graph that has begun goes before operations of its priority that have
-    /// not.
+    /// not. It gives way to one of a higher priority only if the worker may take that operation:
+    /// the worker would take nothing otherwise.
     mutating func claimNodes(_ claim: Claim, _ urgency: Urgency?, cores: Int) -> Work? {
         guard !graphs.isEmpty, !isSuspended, hasFreeSlot, let first = graphs.first(urgency) else {
             return nil
         }
-        if readyCount > 0, let best = best(), best.lane > first.lane { return nil }
+        if readyCount > 0, let best = best(), best.lane > first.lane, let entry = ring[best.place],
+            matches(entry, at: best.place, urgency)
+        {
+            return nil
+        }
         return first.run._withUnsafeGuaranteedRef { run in
             var left = batchSize(of: run.progress.ready.count, cores: cores)
             claim.claimed(

@@ -87,6 +87,29 @@ extension QueueState {
             ?? claimReady(claim, urgency, cores: cores) ?? .none
     }
 
+    #if DEBUG
+    /// Checks, for an executor that has got nothing, that the queue is not offered to it again as
+    /// it is: the executor would get nothing for ever. See "Runnable means that somebody runs it"
+    /// in Urgency.md.
+    ///
+    /// Another thread may raise the quality of an operation at any moment. Then the executor gets
+    /// that operation here, or the queue is offered with another urgency. An operation that was
+    /// refused its permits is not ready any more.
+    mutating func claimAgain(_ claim: Claim, offered urgency: Urgency, cores: Int) -> Work {
+        for _ in 0..<16 {
+            guard isRunnable, self.urgency == urgency else { return .none }
+            let count = readyCount
+            let work = self.claim(claim, offered: urgency, cores: cores)
+            guard case .none = work, readyCount == count else { return work }
+        }
+        fatalError(
+            """
+            unreachable: a queue has something to run, and an executor to which it was offered for \
+            that got nothing. Report this as a fault of the library.
+            """)
+    }
+    #endif
+
     /// Whether an operation that is about to be claimed has this urgency; true if `urgency` is nil.
     ///
     /// The method changes nothing. Without `mutating` it would be given a copy of the whole state,
