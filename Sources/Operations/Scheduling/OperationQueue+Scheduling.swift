@@ -471,13 +471,20 @@ extension OperationQueue {
         }
     }
 
+    /// Takes back what the owner of a claim has not begun, and lets what has ended leave.
+    ///
+    /// The caller is the owner, a thread that is about to block, or the monitor thread, which runs
+    /// no code of a user. So a worker does what is left to do.
     func reclaimRest(of claim: Claim) {
-        let (ended, waiters) = eventOffering({ $0.reclaimRest(of: claim) })
-        for waiter in waiters { waiter.wake() }
-        if ended.isEmpty { return }
-        // A worker releases the entries. The caller may be the monitor thread, which runs no
-        // `deinit` of a user.
-        WorkerPool.submit(.block({ for entry in ended { entry.release() } }, .epilogue))
+        let (ended, departure) = eventOffering({ $0.reclaimRest(of: claim) })
+        if ended.isEmpty, !departure.isDue { return }
+        WorkerPool.submit(
+            .block(
+                {
+                    departure.wakeWaiters()
+                    self.complete(departure)
+                    for entry in ended { entry.release() }
+                }, .epilogue))
     }
 
     func detachLastIfObserved(from claim: Claim) -> Unmanaged<Operation>? {

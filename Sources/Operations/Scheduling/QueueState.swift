@@ -366,15 +366,22 @@ struct QueueState: ~Copyable {
 
         /// Whether something waits for what is done after the operations have left.
         var hasFollowers: Bool { !waiters.isEmpty || !declined.isEmpty || endedGraph != nil }
+        /// Whether anything is left to do after the operations have left.
+        var isDue: Bool { isEmpty || hasFollowers }
 
         func wakeWaiters() { for waiter in waiters { waiter.wake() } }
     }
 
-    /// Returns what must be done after `count` operations have left. A claim whose operations were
-    /// all reclaimed leaves with none. Such a claim must not be mistaken for the one that emptied
-    /// the queue.
+    /// Lets `count` entries leave whose places the caller has vacated, and returns what must be
+    /// done after that.
+    ///
+    /// Whoever vacates places calls this method in the same hold of the lock: the head of the ring
+    /// moves only here, and only here the queue becomes empty. Entries leave when their claim is
+    /// retired or its rest is reclaimed, or by themselves. A claim whose entries were all reclaimed
+    /// leaves with none. Such a claim must not be mistaken for the one that emptied the queue.
     mutating func departure(leaving count: Int, usesFastPath: Bool = true) -> Departure {
         var departure = Departure()
+        ring.advanceHead()
         departure.leavesReady = hasReady
         if isEmpty, count > 0 {
             departure.isEmpty = true
@@ -408,7 +415,6 @@ struct QueueState: ~Copyable {
             ring.vacate(place, count: count)
             leaving += count
         }
-        ring.advanceHead()
         if !claim.hasMisleadingTime, !claim.isCancelled {
             let count = claim.graph == nil ? claim.begunCount : claim.endedNodeCount
             learn(count, nanoseconds: nanoseconds, suspends: claim.hasSuspended)
@@ -477,7 +483,7 @@ struct QueueState: ~Copyable {
             ring.clearReady(place, lane: OperationRing.cancelledLane)
         }
         leaves(operation)
-        ring.remove(place)
+        ring.vacate(place, count: 1)
         operation.sequence.store(OperationRing.nowhere, ordering: .releasing)
         if releasesSlot { running -= 1 }
         if !state.has(.fastPath) { unbatchableCount -= 1 }
@@ -516,11 +522,13 @@ struct QueueState: ~Copyable {
         detached(claim.takeOut(body), from: claim)
     }
 
-    /// Takes back the entries that the worker has not begun, and removes the ended ones. After it
-    /// has released the lock, the caller releases the ended ones and wakes the admitted waiters.
-    mutating func reclaimRest(of claim: Claim) -> (ended: [Entry], admitted: [Waiter]) {
+    /// Takes back the entries that the worker has not begun, and lets the ended ones leave. They
+    /// may be the last ones of the queue: the entry that the worker took last may have left by
+    /// itself. After it has released the lock, the caller has a worker complete the departure and
+    /// release the ended entries.
+    mutating func reclaimRest(of claim: Claim) -> (ended: [Entry], departure: Departure) {
         // The monitor thread may come with the queue of an earlier claim.
-        guard claims.contains(where: { $0 === claim }) else { return ([], []) }
+        guard claims.contains(where: { $0 === claim }) else { return ([], Departure()) }
         returnRest(of: claim)
         var ended: [Entry] = []
         claim.removeEnded { entry, place in
@@ -528,8 +536,7 @@ struct QueueState: ~Copyable {
             ring.vacate(place, count: 1)
             ended.append(entry)
         }
-        ring.advanceHead()
-        return (ended, capacityQueue.isWaitedFor ? admittedWaiters() : [])
+        return (ended, departure(leaving: ended.count))
     }
 
     /// Takes back the entries that workers have claimed and not begun.

@@ -79,16 +79,41 @@ struct SuspensionTests {
 
         func returnRest() { state.returnRest(of: batch) }
 
-        func reclaimRest() -> [Entry] { state.reclaimRest(of: batch).ended }
+        func reclaimRest() -> [Entry] {
+            let (ended, departure) = state.reclaimRest(of: batch)
+            hasLeft(departure)
+            return ended
+        }
 
-        func retire(nanoseconds: UInt64) { _ = state.retire(batch, nanoseconds: nanoseconds) }
+        func retire(nanoseconds: UInt64) {
+            hasLeft(state.retire(batch, nanoseconds: nanoseconds))
+        }
+
+        /// How often a departure has said that the queue is empty.
+        private(set) var emptied = 0
+
+        private func hasLeft(_ departure: QueueState.Departure?) {
+            guard let departure else {
+                Issue.record("the batch is not over")
+                return
+            }
+            if departure.isEmpty { emptied += 1 }
+            departure.wakeWaiters()
+        }
+
+        /// Returns a count of the waits for the queue that have ended.
+        func wait() -> Tally {
+            let ended = Tally()
+            #expect(state.waiterArrived(.handler { ended.increment() }) != nil)
+            return ended
+        }
 
         /// Finishes an operation that was suspended, outside of the batch.
         func end(_ operation: Operation) {
             #expect(operation.status.has(.claimedAlone))
             let holdsSlot = operation.status.has(.holdsSlot)
             _ = operation.exchange { $0.finished() }
-            _ = state.leave(operation, releasesSlot: holdsSlot)
+            hasLeft(state.leave(operation, releasesSlot: holdsSlot))
             // Release the reference of the ring.
             Unmanaged.passUnretained(operation).release()
         }
@@ -211,6 +236,24 @@ struct SuspensionTests {
         claimed.endInside(1)
         claimed.retire(nanoseconds: 1)
         claimed.release(claimed.operations.suffix(1))
+    }
+
+    /// The operation that the worker took last has ended elsewhere, and has left by itself. What is
+    /// left in the batch leaves with the rest, and the batch is retired with nothing in it.
+    @Test func queueIsEmptyWhenTheLastEntriesLeaveWithAReclaimedRest() {
+        let claimed = Claimed(count: 2, width: 1)
+        claimed.endInside(0)
+        claimed.startNext()
+        let last = claimed.suspendCurrent(isLast: true)
+        let woken = claimed.wait()
+        claimed.detach(last, of: 1)
+        claimed.end(claimed.operations[1])
+        #expect(!claimed.isEmpty && claimed.emptied == 0 && woken.value == 0)
+        #expect(claimed.reclaimRest().count == 1)
+        #expect(claimed.isEmpty && claimed.emptied == 1 && woken.value == 1)
+        claimed.retire(nanoseconds: 1)
+        #expect(claimed.emptied == 1 && claimed.running == 0)
+        claimed.release(claimed.operations.prefix(1))
     }
 
     @Test func claimsRespectTheSlotsOfSuspendedBodies() {
