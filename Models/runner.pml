@@ -5,7 +5,13 @@
  * is suspended. A suspended body is continued by a job that waits for the worker, or by another
  * thread, at any time; a job that waits for the worker may also be passed to another thread. The
  * monitor thread may reclaim the rest of the claim, remove what has ended and return slots that the
- * claim does not need. A second worker runs the operations that are returned to the ready queue.
+ * claim does not need. A second worker runs the operations that are returned to the ready queue, and
+ * in a queue of width one also an operation that was added behind the claim. All have one priority:
+ * with width one they begin in the order in which they were added.
+ *
+ * However the last operation leaves, the queue becomes empty once. Then its waiters are woken, and
+ * the queue gives up its reference to itself.
+ *
  * Chosen by macros:
  *   WIDE     the queue has width two
  *   EACH     the queue has width three, and the claim has a slot for each entry from the beginning
@@ -17,10 +23,11 @@
  *   Operations/Async
  *   Operations/Scheduling/Claim.swift
  *   Operations/Scheduling/BatchRunner.swift
+ *   Operations/Scheduling/QueueState.swift
  *   Operations/Scheduling/QueueState+Detaching.swift
  */
 
-#define OPERATIONS 3
+#define CLAIMED    3            /* the operations of the claim, from 0 */
 #define NONE       7
 #define AT_CURSOR  5
 #define AT_JOBS    6
@@ -33,6 +40,11 @@
 #define WIDTH      1
 #endif
 #endif
+#if WIDTH == 1
+#define OPERATIONS 4
+#else
+#define OPERATIONS 3
+#endif
 
 mtype = { queued, executing, finished };
 
@@ -44,26 +56,68 @@ bool  claimedAlone[OPERATIONS], holdsSlot[OPERATIONS];
 bool  isLocked;
 bool  inRing[OPERATIONS], inReadyQueue[OPERATIONS];
 byte  running;
-#define executingCount ((phase[0] == executing) + (phase[1] == executing) + (phase[2] == executing))
+byte  inRingCount = OPERATIONS;
+#define executingCount \
+    ((phase[0] == executing) + (phase[1] == executing) + (phase[2] == executing) + executesLast)
+#if WIDTH == 1
+#define executesLast (phase[3] == executing)
+#else
+#define executesLast 0
+#endif
 
 /* The claim. Its entries are the operations, in order. */
 byte  next, end;                /* the cursor */
 byte  slots;
-bool  isOpen[OPERATIONS];       /* one word with the next; only the owner changes it */
+bool  isOpen[CLAIMED];          /* one word with the next; only the owner changes it */
 byte  whereabouts = AT_CURSOR;
-bool  hasPlace[OPERATIONS];     /* guarded by the lock */
+bool  hasPlace[CLAIMED];        /* guarded by the lock */
 bool  isRegistered;
 
 /* How a suspended body is continued */
-bool  hasJob[OPERATIONS], isElsewhere[OPERATIONS];
+bool  hasJob[CLAIMED], isElsewhere[CLAIMED];
 
 /* For the assertions */
 byte  bodies[OPERATIONS], ends[OPERATIONS];
-bool  isTouched[OPERATIONS];    /* the owner is ending the operation */
+byte  begun;                    /* the number of operations that have begun */
+byte  timesEmpty;               /* how often somebody found that the queue has become empty */
+bool  isTouched[CLAIMED];       /* the owner is ending the operation */
 
 #define lock   atomic { !isLocked -> isLocked = true }
 #define unlock isLocked = false
+#if WIDTH == 1
+#define isRunnable (inReadyQueue[0] || inReadyQueue[1] || inReadyQueue[2] || inReadyQueue[3])
+#else
+#define isRunnable (inReadyQueue[0] || inReadyQueue[1] || inReadyQueue[2])
+#endif
 #define openCount (isOpen[0] + isOpen[1] + isOpen[2])
+#define openInClaim \
+    ((isOpen[0] && hasPlace[0]) + (isOpen[1] && hasPlace[1]) + (isOpen[2] && hasPlace[2]))
+
+inline begin(o) {
+    assert(phase[o] == queued);
+    phase[o] = executing;
+    bodies[o]++;
+    assert(bodies[o] == 1 && executingCount <= WIDTH && running <= WIDTH);
+#if WIDTH == 1
+    assert(o == begun);         /* the order of addition */
+#endif
+    begun++
+}
+
+/* `departure(leaving:)`: the end of each hold of the lock in which operations have left */
+inline departure(count) {
+    inRingCount = inRingCount - count;
+    if
+#ifdef BREAK_LEAVING            /* says that the queue has become empty though nothing has left */
+    :: inRingCount == 0 ->
+#else
+    :: inRingCount == 0 && count > 0 ->
+#endif
+        timesEmpty++;
+        assert(timesEmpty == 1)
+    :: else
+    fi
+}
 
 inline finish(o) {
     atomic {
@@ -74,18 +128,18 @@ inline finish(o) {
     }
 }
 
-inline returnRest() {
-    d_step {
-        for (i : 0 .. OPERATIONS - 1) {
-            if
-            :: next <= i && i < end -> inReadyQueue[i] = true; hasPlace[i] = false
-            :: else
-            fi
-        }
-        i = 0;
-        end = next
+inline giveBackRest() {
+    for (i : 0 .. CLAIMED - 1) {
+        if
+        :: next <= i && i < end -> inReadyQueue[i] = true; hasPlace[i] = false
+        :: else
+        fi
     }
+    i = 0;
+    end = next
 }
+
+inline returnRest() { d_step { giveBackRest() } }
 
 /* The owner ends an operation in its claim. */
 inline endInside(o) {
@@ -112,7 +166,7 @@ inline endInside(o) {
 
 /* The worker that runs the claim */
 active proctype Worker() {
-    byte o, i, j, rounds;
+    byte o, i, j, rounds, leaving;
 
     isRegistered;
     do
@@ -122,7 +176,7 @@ active proctype Worker() {
         :: openCount > 0 && slots <= openCount ->
             lock;
             d_step {
-                for (i : 0 .. OPERATIONS - 1) {
+                for (i : 0 .. CLAIMED - 1) {
                     if
                     :: !hasPlace[i] -> isOpen[i] = false
                     :: else
@@ -131,11 +185,7 @@ active proctype Worker() {
                 i = 0
             }
             if
-#ifdef BREAK_GONE       /* a body that was taken out has taken the only slot */
-            :: openCount > 0 && slots <= openCount ->
-#else
             :: slots <= openCount ->
-#endif
                 if
 #ifdef BREAK_WIDTH      /* goes on without a free slot */
                 :: next < end ->
@@ -160,12 +210,7 @@ active proctype Worker() {
         :: o == NONE -> break
         :: else
         fi;
-        atomic {
-            assert(phase[o] == queued);
-            phase[o] = executing;
-            bodies[o]++;
-            assert(bodies[o] == 1 && executingCount <= WIDTH && running <= WIDTH)
-        }
+        atomic { begin(o) }
         isOpen[o] = true;
         if
         :: true -> endInside(o)         /* the body returns */
@@ -198,7 +243,7 @@ active proctype Worker() {
     /* Retire the claim. */
     lock;
     d_step {
-        for (i : 0 .. OPERATIONS - 1) {
+        for (i : 0 .. CLAIMED - 1) {
             if
 #ifdef BREAK_RETIRE     /* detaches operations that were taken out before */
             :: i < next && isOpen[i] ->
@@ -214,16 +259,19 @@ active proctype Worker() {
             fi;
             isOpen[i] = false
         }
-        for (i : 0 .. OPERATIONS - 1) {
+        for (i : 0 .. CLAIMED - 1) {
             if
             :: i < next && hasPlace[i] ->
                 assert(phase[i] == finished && inRing[i]);
                 hasPlace[i] = false;
-                inRing[i] = false
+                inRing[i] = false;
+                leaving++
             :: else
             fi
         }
         i = 0;
+        departure(leaving);
+        leaving = 0;
         running = running - slots;
         slots = 0;
         isRegistered = false
@@ -240,7 +288,7 @@ active proctype Worker() {
 
 /* A thread that continues suspended bodies elsewhere. */
 active [2] proctype Resumer() {
-    byte o, k;
+    byte o, i;
 
 end_idle:
     do
@@ -267,7 +315,14 @@ end_idle:
                     holdsSlot[o] = (slots > 0);
                     assert(slots > 0);
                     slots--;
-                    claimedAlone[o] = true
+                    claimedAlone[o] = true;
+#ifndef BREAK_REST              /* the rest waits for its owner, which asks for another slot */
+                    if
+                    :: slots > openInClaim
+                    :: slots <= openInClaim && next < end && running < WIDTH -> running++; slots++
+                    :: else -> giveBackRest()
+                    fi
+#endif
                 :: else -> assert(claimedAlone[o])
                 fi
             }
@@ -278,6 +333,7 @@ end_idle:
         d_step {
             assert(claimedAlone[o] && inRing[o]);
             inRing[o] = false;
+            departure(1);
             running = running - holdsSlot[o];
             holdsSlot[o] = false;
             o = 0
@@ -297,35 +353,35 @@ active proctype Another() {
     fi
 }
 
-/* Runs the operations that were returned to the ready queue. */
+/* Runs the operations that were returned to the ready queue, and what was added behind the claim. */
 active proctype Other() {
     byte o;
 
 end_idle:
     do
     :: atomic {
-            !isLocked && running < WIDTH && (inReadyQueue[0] || inReadyQueue[1] || inReadyQueue[2]) ->
+            !isLocked && running < WIDTH && isRunnable ->
             if
             :: inReadyQueue[0] -> o = 0
-            :: inReadyQueue[1] -> o = 1
-            :: inReadyQueue[2] -> o = 2
+            :: !inReadyQueue[0] && inReadyQueue[1] -> o = 1
+            :: !inReadyQueue[0] && !inReadyQueue[1] && inReadyQueue[2] -> o = 2
+#if WIDTH == 1
+            :: !inReadyQueue[0] && !inReadyQueue[1] && !inReadyQueue[2] -> o = 3
+#endif
             fi;
             inReadyQueue[o] = false;
-            assert(phase[o] == queued);
             running++;
-            phase[o] = executing;
-            bodies[o]++;
-            assert(bodies[o] == 1 && executingCount <= WIDTH)
+            begin(o)
         }
         finish(o);
-        atomic { !isLocked -> inRing[o] = false; running--; o = 0 }
+        atomic { !isLocked -> inRing[o] = false; departure(1); running--; o = 0 }
     od
 }
 
 /* The monitor thread, twice */
 active proctype Monitor() {
-    byte i, w, needed, looks, position;
-    bool open[OPERATIONS];
+    byte i, w, needed, looks, position, leaving;
+    bool open[CLAIMED];
 
     do
     :: looks < 2 ->
@@ -336,13 +392,13 @@ active proctype Monitor() {
             returnRest();
             /* Return the slots that are not needed. */
             d_step {
-                for (i : 0 .. OPERATIONS - 1) { open[i] = isOpen[i] }
+                for (i : 0 .. CLAIMED - 1) { open[i] = isOpen[i] }
                 i = 0;
                 w = whereabouts
             }
             d_step {
                 needed = 0;
-                for (i : 0 .. OPERATIONS - 1) {
+                for (i : 0 .. CLAIMED - 1) {
                     if
                     :: open[i] && hasPlace[i] -> needed++
                     :: else
@@ -353,7 +409,7 @@ active proctype Monitor() {
 #ifdef BREAK_RESUMED            /* takes the owner for being at the last entry */
                 :: w != AT_JOBS && !(next > 0 && open[next - 1]) -> needed++
 #else
-                :: w < OPERATIONS || (w == AT_CURSOR && !(next > 0 && open[next - 1])) -> needed++
+                :: w < CLAIMED || (w == AT_CURSOR && !(next > 0 && open[next - 1])) -> needed++
 #endif
                 :: else
                 fi;
@@ -365,12 +421,12 @@ active proctype Monitor() {
             /* Remove what has ended. */
             position = next;
             d_step {
-                for (i : 0 .. OPERATIONS - 1) { open[i] = isOpen[i] }
+                for (i : 0 .. CLAIMED - 1) { open[i] = isOpen[i] }
                 i = 0;
                 w = whereabouts
             }
             d_step {
-                for (i : 0 .. OPERATIONS - 1) {
+                for (i : 0 .. CLAIMED - 1) {
                     if
 #ifdef BREAK_WHEREABOUTS        /* removes the operation that the owner is ending */
                     :: i + 1 < position && hasPlace[i] && !open[i] ->
@@ -379,11 +435,18 @@ active proctype Monitor() {
 #endif
                         assert(phase[i] == finished && !isTouched[i] && inRing[i]);
                         hasPlace[i] = false;
-                        inRing[i] = false
+                        inRing[i] = false;
+                        leaving++
                     :: else
                     fi
                 }
-                i = 0
+                i = 0;
+#ifdef BREAK_DEPARTURE          /* does not look whether these were the last ones */
+                inRingCount = inRingCount - leaving;
+#else
+                departure(leaving);
+#endif
+                leaving = 0
             }
         :: else
         fi;
@@ -397,11 +460,14 @@ init {
     atomic {
         for (i : 0 .. OPERATIONS - 1) {
             phase[i] = queued;
-            inRing[i] = true;
-            hasPlace[i] = true
+            inRing[i] = true
         }
+        for (i : 0 .. CLAIMED - 1) { hasPlace[i] = true }
         i = 0;
-        end = OPERATIONS;
+        end = CLAIMED;
+#if WIDTH == 1
+        inReadyQueue[3] = true;
+#endif
 #ifdef EACH
         slots = 3;
         running = 3;
@@ -412,6 +478,8 @@ init {
         isRegistered = true
     }
     /* Each body has run once, each operation has left, and all slots are returned. */
-    !inRing[0] && !inRing[1] && !inRing[2] && !isRegistered && running == 0;
-    assert(bodies[0] == 1 && bodies[1] == 1 && bodies[2] == 1)
+    inRingCount == 0 && !isRegistered && running == 0;
+    assert(begun == OPERATIONS);
+    /* The waiters were woken, and the queue has given up its reference to itself. */
+    assert(timesEmpty == 1)
 }

@@ -513,13 +513,26 @@ final class Claim: @unchecked Sendable {
         return spare
     }
 
+    /// Whether the claim holds a slot beside those of the suspended bodies that are still in it, in
+    /// which the owner can begin the next entry. Exact, unlike ``hasFreeSlot``.
+    var hasSlotForRest: Bool { slotCount > openCount(openBodies) }
+
     /// One slot for each open entry, and one for the owner if it is at an entry that is not open.
     private var neededSlots: Int {
         let open = openBodies
         let last = position.next - 1
-        let count = (0..<last + 1).count { isOpen($0, open) }
         let isAtOpenEntry = open.isAtCursor && last >= 0 && open.contains(last)
-        return count + (open.isAtJobs || isAtOpenEntry ? 0 : 1)
+        return openCount(open) + (open.isAtJobs || isAtOpenEntry ? 0 : 1)
+    }
+
+    /// The number of open entries that were not taken out.
+    private func openCount(_ open: Bodies) -> Int {
+        var (entries, count) = (open.openEntries, 0)
+        while entries != 0 {
+            if places[entries.trailingZeroBitCount] != Self.noPlace { count += 1 }
+            entries &= entries &- 1
+        }
+        return count
     }
 
     /// The owner's progress, which shows whether the owner moves. Nil if its speed does not matter:

@@ -60,7 +60,11 @@ extension QueueState {
     /// slot. If there is none, its rest is returned.
     mutating func provideSlot(for claim: Claim) {
         claim.forgetTakenOut()
-        if claim.hasFreeSlot { return }
+        if !claim.hasFreeSlot { addSlotOrReturnRest(of: claim) }
+    }
+
+    /// Gives a claim one more slot for its rest, or returns the rest. The claim has no slot for it.
+    mutating func addSlotOrReturnRest(of claim: Claim) {
         guard claim.hasRest, hasFreeSlot else { return returnRest(of: claim) }
         running += 1
         claim.addSlot()

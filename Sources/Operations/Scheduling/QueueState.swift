@@ -516,10 +516,15 @@ struct QueueState: ~Copyable {
 
     /// Detaches an operation whose async body has ended elsewhere, if it is still in its claim. The
     /// operation then leaves the queue by itself.
-    func detach(_ operation: Reference, _ body: Claim.OpenBody, from claim: Claim) {
+    ///
+    /// The operation takes a slot with it, and gives that up when it leaves. If the claim has no
+    /// slot left for its rest, and gets no other, the rest goes back before that: another worker
+    /// would take the slot otherwise, and begin what is behind the rest.
+    mutating func detach(_ operation: Reference, _ body: Claim.OpenBody, from claim: Claim) {
         // The operation is asked and not the claim, which may belong to another queue by now.
         if operation._withUnsafeGuaranteedRef({ $0.status.has(.claimedAlone) }) { return }
         detached(claim.takeOut(body), from: claim)
+        if !claim.hasSlotForRest { addSlotOrReturnRest(of: claim) }
     }
 
     /// Takes back the entries that the worker has not begun, and lets the ended ones leave. They

@@ -9,6 +9,35 @@ import Testing
 /// the rest of their claim waits.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct MixedStressTests {
+    /// Everything has one priority, so a queue of width one begins it in the order of addition.
+    @Test(arguments: [OperationQueueOrder.priority, .fifo])
+    func serialQueueKeepsTheOrderOfAddition(order: OperationQueueOrder) async {
+        for round in 0..<1_500 / slowness {
+            let queue = OperationQueue(width: 1)
+            queue.order = order
+            let begun = TestRecorder<Int>()
+            let count = 5 + round * 37 % 300
+            await onThread {
+                for number in 0..<count {
+                    if number % 10 == 3 {
+                        let turns = number / 10 % 4
+                        queue.add {
+                            begun.record(number)
+                            for _ in 0..<turns { await Task.yield() }
+                        }
+                    } else {
+                        queue.addOperation { begun.record(number) }
+                    }
+                }
+                queue.waitUntilAllOperationsAreFinished()
+            }
+            guard begun.events == Array(0..<count) else {
+                Issue.record("round \(round): \(begun.events)")
+                return
+            }
+        }
+    }
+
     /// Each wait for the queue ends, and the queue is released, however its last entries leave.
     @Test(arguments: [true, false])
     func waitsEndAndQueuesAreReleased(onThreads: Bool) async {

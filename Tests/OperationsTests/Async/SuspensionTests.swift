@@ -26,7 +26,7 @@ struct SuspensionTests {
         private var state: QueueState
         private let queue = OperationQueue()
         let batch = Claim()
-        let operations: [Operation]
+        private(set) var operations: [Operation]
 
         init(count: Int, width: Int) {
             state = QueueState(width: width)
@@ -44,6 +44,12 @@ struct SuspensionTests {
         var isEmpty: Bool { state.isEmpty }
 
         func claim(_ batch: Claim) { _ = state.executorRequestedWork(batch, cores: 1) }
+
+        /// Adds an operation behind the others.
+        func add() {
+            operations.append(BlockOperation {})
+            _ = state.add(operations[operations.count - 1], to: queue)
+        }
 
         func startNext() {
             guard let next = batch.takeNext() else {
@@ -205,19 +211,42 @@ struct SuspensionTests {
         claimed.release([claimed.operations[0], claimed.operations[2]])
     }
 
-    /// The body that has the batch's only slot takes it along. The rest must not begin without one.
-    @Test func restNeedsASlotWhenABodyHasTakenTheOnlyOne() {
-        let claimed = Claimed(count: 2, width: 1)
+    /// The body that has the batch's only slot takes it along. The rest must not begin without one,
+    /// and must not wait until another worker has the slot: what is behind it would begin first.
+    @Test func restGoesBackBeforeABodyGivesUpTheOnlySlot() {
+        let claimed = Claimed(count: 3, width: 1)
         let first = claimed.suspendCurrent(isLast: true)
+        claimed.add()
+        #expect(claimed.readyCount == 1 && claimed.batch.hasRest)
         claimed.detach(first)
+        #expect(claimed.running == 1, "the slot of the body that has ended")
+        #expect(claimed.readyCount == 3 && !claimed.batch.hasRest)
         claimed.end(claimed.operations[0])
         #expect(claimed.running == 0)
+        let next = Claim()
+        claimed.claim(next)
+        for operation in claimed.operations.dropFirst() {
+            #expect(next.takeNext()?.isOperation(at: operation.opaque) == true)
+        }
         claimed.provideSlot()
-        #expect(claimed.running == 1 && claimed.batch.hasRest, "the slot that became free")
+        #expect(claimed.batch.takeNext() == nil && claimed.running == 1)
+        claimed.retire(nanoseconds: 1)
+        claimed.release(claimed.operations.dropFirst())
+    }
+
+    /// If the width has another slot, the rest stays and gets that one.
+    @Test func restStaysIfTheWidthHasAnotherSlot() {
+        let claimed = Claimed(count: 2, width: 2)
+        let first = claimed.suspendCurrent(isLast: true)
+        claimed.detach(first)
+        #expect(claimed.running == 2 && claimed.batch.hasRest)
+        claimed.end(claimed.operations[0])
+        claimed.provideSlot()
+        #expect(claimed.running == 1 && claimed.batch.hasRest)
         claimed.startNext()
         claimed.endInside(1)
         claimed.retire(nanoseconds: 1)
-        #expect(claimed.isEmpty && claimed.running == 0)
+        #expect(claimed.isEmpty && claimed.running == 0 && claimed.emptied == 1)
         claimed.release(claimed.operations.suffix(1))
     }
 
