@@ -4,7 +4,7 @@
  * variable of the user if `super` says yes. Two threads set the variable several times, and report
  * each change with `didChangeValue`. A third thread enqueues the operation. The dependency finishes
  * on a fourth. Chosen by macros:
- *   CANCEL  the operation is cancelled, too
+ *   CANCEL  the operation is cancelled, too; an override that says no keeps it all the same
  *   ALONE   the override does not call `super`
  *   OWN     the class has no override, and another dependency is added late: the operation must
  *           never be queued with an unfinished dependency
@@ -35,6 +35,7 @@ bool  isBuffered[2], buffered[2];
 
 /* Counters that the assertions check */
 byte  callers, timesQueued;
+bool  isAsked;                  /* the answer is that of the override */
 byte  unfinishedThreads;
 
 /* A compare-and-swap by the thread `me` empties its store buffer first. */
@@ -56,31 +57,41 @@ inline event(isAnnounced) {
     fi
 }
 
+/* Of a cancelled operation, `super` says yes. */
+inline askOverride() {
+    isAsked = true;
+#ifdef ALONE
+    saysYes = answer
+#else
+    saysYes = isReady;
+#ifndef OWN
+    if
+    :: saysYes -> saysYes = answer
+    :: else
+    fi
+#endif
+#endif
+}
+
 /* Without a lock. The loop ends because the number of events is limited. */
 inline checkReadiness() {
     do
     :: mustCheck ->
         atomic { callers++; assert(callers == 1); wasReady = isReady }
+#ifdef BREAK_CANCELLED          /* does not ask the override of a cancelled operation */
         if
-        :: cancelled -> saysYes = true  /* an override cannot hold a cancelled operation back */
-        :: else ->
-#ifdef ALONE
-            saysYes = answer
-#else
-            saysYes = isReady;
-#ifndef OWN
-            if
-            :: saysYes -> saysYes = answer
-            :: else
-            fi
-#endif
-#endif
+        :: cancelled -> saysYes = true; isAsked = false
+        :: else -> askOverride()
         fi;
+#else
+        askOverride();
+#endif
         callers--;
         atomic {
             assert(phase == checkingReadiness);
             if
             :: saysYes && isReady ->
+                assert(isAsked);
                 phase = queued; timesQueued++; askAgain = false; mustCheck = false
 #ifdef BREAK_INSIST             /* a yes always counts as the override's own */
             :: saysYes && !isReady ->
@@ -193,6 +204,6 @@ init {
 #ifdef OWN
     assert(timesQueued == 1 && !forced)
 #else
-    assert(!(answer || cancelled) || timesQueued == 1)
+    assert(!answer || timesQueued == 1)
 #endif
 }

@@ -94,8 +94,9 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Asks the operation to stop.
     ///
     /// - An operation that has not started never runs its ``main()`` and leaves its queue at once,
-    ///   even a suspended queue. The exception is a subclass that overrides ``start()``: the queue
-    ///   calls that override all the same, and the call needs a slot of the queue as any other.
+    ///   even a suspended queue. There are two exceptions. If a subclass overrides ``start()``, the
+    ///   queue calls that override all the same, and the call needs a slot of the queue as any
+    ///   other. If a subclass overrides ``isReady``, the operation leaves once that is true.
     /// - A running operation sees ``isCancelled-property`` and decides for itself.
     /// - A finished operation is not affected.
     ///
@@ -118,8 +119,10 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// `super` lets the operation start before its dependencies have finished. If an override
     /// changes its answer without an announcement, the queue reads it again at the queue's next
     /// event: when an operation leaves, when the queue resumes after a suspension, or when its
-    /// width changes. Once the operation is cancelled, the queue does not read the property any
-    /// more.
+    /// width changes. As in Foundation, an override that returns `false` also keeps an operation
+    /// that was cancelled: the queue reads the property during the call of ``cancel()`` of this
+    /// class, and so long as the answer is `false`, the operation stays in its queue, and what
+    /// depends on it waits.
     ///
     /// The property of an operation that is in no queue is read once when its last unfinished
     /// dependency has finished or is removed, on the thread that finished or removed it. The result

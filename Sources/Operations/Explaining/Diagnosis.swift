@@ -25,6 +25,8 @@ struct Diagnosis {
             }
         } else if state.phase == .created, state.isCancelled {
             reasons = [.cancelledButNotStarted]
+        } else if state.isKeptByOverride, !reasons.isEmpty {
+            reasons.append(.cancelled(because: "\(operation.reasonAndFailures.reason)"))
         } else if reasons.isEmpty {
             reasons = [Self.standing(of: operation, state)]
         }

@@ -23,7 +23,8 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
         case finished(wasCancelled: Bool)
         /// The operation has finished with this error.
         case failed(error: String)
-        /// The operation was cancelled for this reason, and has finished.
+        /// The operation was cancelled for this reason, and has finished, unless another reason
+        /// says what keeps it.
         case cancelled(because: String)
         /// The operation runs, for at most this long if the time is known.
         ///

@@ -29,11 +29,11 @@ extension Operation {
         while true {
             let before = status
             let event = queue.eventNumber
-            // The answer of an override does not count once the operation is cancelled. The
-            // override is not asked while something other than dependencies holds the operation
-            // back.
-            let isOnHold = before.has(.onHold) || before.awaitsCancel
-            if before.has(.cancelled) || (!isOnHold && isReady) {
+            // The override is not asked while something other than dependencies holds the
+            // operation back. A cancellation leaves only the override: as in Foundation, its no
+            // keeps a cancelled operation, too.
+            let isOnHold = before.has(.onHold) && !before.has(.cancelled) || before.awaitsCancel
+            if !isOnHold, isReady {
                 let wasReady = before.isReady
                 guard let change = exchange({ $0.becameReady(wasReady: wasReady) }) else { return }
                 if change.after.phase == .checkingReadiness { continue }
@@ -210,9 +210,13 @@ extension Operation {
 
     /// Calls `cancel()`. An override may not call `super`, so the operation is then marked as
     /// cancelled in any case.
+    ///
+    /// The answer of an override of `isReady` may depend on what the override of `cancel()` has
+    /// done after it called `super`.
     final func forceCancel() {
         cancel()
         markCancelled()
+        if !status.has(.fastPath) { reevaluateReadiness() }
     }
 
     /// Keeps the operation from beginning its body and from ending without it. The caller calls the

@@ -111,6 +111,7 @@ extension Operation {
         case .waiting, .checkingReadiness, .queued:
             // Without a queue, the operation has finished meanwhile.
             guard let queue = retainedQueue() else { return [] }
+            if state.isKeptByOverride { return [Blocker(.readiness)] }
             if state.isStopped, !(state.has(.cancelled) && needsSlotToLeave(state)) { return [] }
             if state.phase == .queued {
                 return blockersBeforeReady(state) + blockers(in: queue, scope)
@@ -216,6 +217,12 @@ extension [Operation] {
 }
 
 extension LifecycleState {
+    /// Whether the operation was cancelled and has not left the queue, because its override of
+    /// `isReady` keeps it, or is being asked.
+    var isKeptByOverride: Bool {
+        has(.cancelled) && !has(.fastPath) && (phase == .waiting || phase == .checkingReadiness)
+    }
+
     /// Whether the operation runs and counts towards its queue's width, either by itself or as the
     /// running operation of its claim. The run of a graph does not; its nodes do.
     fileprivate var holdsOrUsesSlot: Bool {

@@ -110,15 +110,19 @@ struct ExplainContractTests {
 
     @Test("O32: the explanation mentions an isReady override that returns false")
     func explanationMentionsAnIsReadyOverride() async {
-        final class NeverReady: Operation, @unchecked Sendable {
-            override var isReady: Bool { false }
+        final class Gated: Operation, @unchecked Sendable {
+            let opened = Tally()
+            override var isReady: Bool { super.isReady && opened.value > 0 }
         }
         let queue = OperationQueue()
-        let filter = NeverReady()
+        let filter = Gated()
         filter.name = "filter"
         queue.addOperation(filter)
         expect(filter.explain(), says: "'filter'", "isReady")
         filter.cancel()
+        expect(filter.explain(), says: "'filter'", "isReady", "cancelled")
+        filter.opened.increment()
+        filter.didChangeValue(forKey: "isReady")
         await queue.drain()
     }
 

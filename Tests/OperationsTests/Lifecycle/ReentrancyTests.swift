@@ -72,7 +72,7 @@ struct ReentrancyTests {
             let over = Atomic(false)
             override var isReady: Bool {
                 calls.increment()
-                return false
+                return over.load(ordering: .acquiring)
             }
             override var isCancelled: Bool { false }
             override func main() {}
@@ -81,6 +81,9 @@ struct ReentrancyTests {
         let operation = Never()
         queue.addOperation(operation)
         operation.cancel()
+        #expect(queue.operationCount == 1)
+        operation.over.store(true, ordering: .releasing)
+        operation.didChangeValue(forKey: "isReady")
         await queue.drain()
         #expect(operation.calls.value < 10)
     }

@@ -136,21 +136,24 @@ struct StartOverrideTests {
         #expect(seen.events == [0] && started.value == 1)
     }
 
-    @Test("O9, O32: neither dependencies nor isReady hold back a cancelled operation")
-    func cancelledOperationIgnoresDependenciesAndIsReady() async {
-        final class Never: Operation, @unchecked Sendable {
-            let started = Tally()
-            override var isReady: Bool { false }
+    @Test("O9, O32: isReady holds back a cancelled operation, and its dependencies do not")
+    func cancelledOperationWaitsForIsReadyAlone() async {
+        final class Gated: Operation, @unchecked Sendable {
+            let (started, opened) = (Tally(), Tally())
+            override var isReady: Bool { super.isReady && opened.value > 0 }
             override func start() {
                 started.increment()
                 super.start()
             }
         }
         let queue = OperationQueue()
-        let operation = Never()
+        let operation = Gated()
         operation.addDependency(Operation())
         queue.addOperation(operation)
         operation.cancel()
+        #expect(operation.started.value == 0)
+        operation.opened.increment()
+        operation.didChangeValue(forKey: "isReady")
         await queue.drain()
         #expect(operation.started.value == 1 && operation.isCancelled)
     }

@@ -1,4 +1,5 @@
 import Operations
+import OperationsRuntime
 import OperationsTestSupport
 import Testing
 
@@ -39,16 +40,64 @@ struct CancellationTests {
         #expect(ran.value == 0)
     }
 
-    @Test func isReadyOverrideCannotHoldBackCancelledOperation() async {
-        final class NeverReady: Operation, @unchecked Sendable {
-            override var isReady: Bool { false }
+    /// Needs a resource. Its `cancel()` also cancels what waits for that resource.
+    private final class Ticket: Operation, @unchecked Sendable {
+        let isFree = Locked(false)
+        let followers = Locked<[Operation]>([])
+        /// Called when the operation counts as cancelled, and the followers do not.
+        var between: () -> Void = {}
+
+        override var isReady: Bool { isFree.withLock { $0 } && super.isReady }
+
+        func free(announced: Bool) {
+            isFree.withLock { $0 = true }
+            if announced { didChangeValue(forKey: "isReady") }
         }
-        let queue = OperationQueue()
-        let operation = NeverReady()
-        queue.addOperation(operation)
-        operation.cancel()
+
+        override func cancel() {
+            super.cancel()
+            between()
+            for follower in followers.withLock({ $0 }) { follower.cancel() }
+        }
+    }
+
+    /// As in Foundation: an override of `isReady` keeps a cancelled operation, too.
+    @Test(arguments: [true, false])
+    func isReadyOverrideKeepsCancelledOperation(announces: Bool) async {
+        let (queue, work) = (OperationQueue(), OperationQueue())
+        let (ticket, ran) = (Ticket(), Tally())
+        ticket.name = "ticket"
+        let follower = BlockOperation { ran.increment() }
+        follower.addDependency(ticket)
+        ticket.followers.withLock { $0 = [follower] }
+        ticket.between = { [unowned ticket] in #expect(ticket.isCancelled && !ticket.isFinished) }
+        queue.addOperation(ticket)
+        work.addOperation(follower)
+        ticket.cancel()
+        await work.drain()
+        #expect(follower.isFinished && ran.value == 0)
+        #expect(!ticket.isFinished && queue.operationCount == 1)
+        #expect(
+            "\(ticket.explain())" == """
+                'ticket' waits: its isReady is overridden and returns false.
+                'ticket' was cancelled: it was asked to stop.
+                """)
+        ticket.free(announced: announces)
+        // The end of another operation has the queue read the override again.
+        if !announces { queue.addOperation(Operation()) }
         await queue.drain()
-        #expect(operation.isFinished)
+        #expect(ticket.isFinished)
+    }
+
+    /// The override of `cancel()` decides, after it has called `super`, that the operation may
+    /// leave, and announces nothing.
+    @Test func isReadyIsReadAgainAfterCancelHasReturned() async {
+        let (queue, ticket) = (suspendedQueue(), Ticket())
+        ticket.between = { [unowned ticket] in ticket.free(announced: false) }
+        queue.addOperation(ticket)
+        queue.cancelAllOperations()
+        await queue.drain()
+        #expect(ticket.isFinished)
     }
 
     @Test func mainSeesCancellation() async {
