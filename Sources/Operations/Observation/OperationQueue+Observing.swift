@@ -78,7 +78,7 @@ extension OperationQueue: KeyValueObserving, ObservedObject {
             state.beginNotifyingEach()
             let current: Any =
                 property.id == QueueProperties.operations.id
-                ? state.countedOperations : state.operationCount
+                ? state.countedOperations : state.countedOperationCount
             guard let current = current as? Value else {
                 fatalError("unreachable: these are the types of the two properties")
             }

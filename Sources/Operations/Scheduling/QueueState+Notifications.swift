@@ -1,5 +1,7 @@
 // Change notifications for observers of the queue.
 
+import OperationsRuntime
+
 /// Records the changes of a queue that is observed, in their order, and notifies its observers.
 ///
 /// A queue has a recorder from the moment it is first observed; see Doors.md.
@@ -67,6 +69,21 @@ extension QueueState {
             }
             return operations
         }
+    }
+
+    /// The number of operations according to the records, which is that of ``countedOperations``.
+    /// Makes no operation.
+    ///
+    /// ``operationCount`` is another number: a worker that has not seen the recall yet may end an
+    /// operation in its claim at any moment, and that operation leaves, as a recorded change, only
+    /// with the claim.
+    var countedOperationCount: Int {
+        // While each operation leaves by itself, the blocks that were taken have ended.
+        var endedBlocks = 0
+        for claim in claims where !claim.isCancelled {
+            claim.forEachTaken { entry in if entry.isBlock { endedBlocks += 1 } }
+        }
+        return ring.count - barriers.count - droppedCount - alreadyGone.count - endedBlocks
     }
 
     /// Records that an operation is in the queue, if ``recordsArrivals``.
