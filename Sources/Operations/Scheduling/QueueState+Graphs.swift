@@ -98,10 +98,11 @@ extension QueueState {
         return .asBlocks
     }
 
-    /// Takes a run, which has begun, out of its claim.
+    /// Takes a run, which has begun, out of its claim. The rest goes back: the nodes go before it.
     mutating func detachRun(from claim: Claim) {
         // The counts of the nodes were copied, which says nothing about the next operations.
         claim.hasMisleadingTime = true
+        returnRest(of: claim)
         claim.takeOutLast()._withUnsafeGuaranteedRef {
             _ = $0.exchange { $0.detachedFromBatch() }
         }

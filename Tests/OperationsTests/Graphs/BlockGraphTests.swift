@@ -224,9 +224,13 @@ struct BlockGraphTests {
         #expect(ran.events == ["second", "third"])
     }
 
-    @Test func nodesGoBeforeOperationsOfTheirPriority() async throws {
+    /// Also if a worker has claimed the run together with what was added behind it.
+    @Test(arguments: [true, false])
+    func nodesGoBeforeOperationsOfTheirPriority(claimsMany: Bool) async throws {
         let queue = serialQueue()
         queue.isSuspended = true
+        // Operations this short are claimed at once.
+        if claimsMany { queue.event { $0.typicalNanoseconds = 10 } }
         var graph = BlockGraph()
         let first = graph.add(body: block("first"))
         graph.add(after: first, body: block("second"))
