@@ -1,14 +1,14 @@
 /* Offers: a queue that has something to run is handed to a worker that may take it. See Urgency.md.
  *
- * A queue of width one has a graph with two ready nodes, and two operations that become ready at any
- * time. Each of the three has one of two urgencies and one of two priorities, chosen at the
+ * A queue of width one has a graph with two ready nodes, and two operations that become ready at
+ * any time. Each of the three has one of two urgencies and one of two priorities, chosen at the
  * beginning. The graph and one operation may be promoted at any time. Two workers take references
- * to the queue, each with the urgency with which the queue was offered, and claim only what has that
- * urgency.
+ * to the queue, each with the urgency with which the queue was offered, and claim only what has
+ * that urgency.
  *
  * A worker that has found nothing must not be followed by one that finds nothing either, without an
- * event in between: the workers would spin. That is so if the queue is never offered, in the hold of
- * the lock in which a claim finds nothing, with the urgency of that claim.
+ * event in between: the workers would spin. That is so if the queue is never offered, in the hold
+ * of the lock in which a claim finds nothing, with the urgency of that claim.
  *
  * A promotion changes a state without the queue's lock, and then takes the lock and offers the
  * queue. Each hold of the lock is one step.

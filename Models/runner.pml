@@ -5,9 +5,9 @@
  * is suspended. A suspended body is continued by a job that waits for the worker, or by another
  * thread, at any time; a job that waits for the worker may also be passed to another thread. The
  * monitor thread may reclaim the rest of the claim, remove what has ended and return slots that the
- * claim does not need. A second worker runs the operations that are returned to the ready queue, and
- * in a queue of width one also an operation that was added behind the claim. All have one priority:
- * with width one they begin in the order in which they were added.
+ * claim does not need. A second worker runs the operations that are returned to the ready queue. In
+ * a queue of width one it also runs an operation that was added behind the claim. All have one
+ * priority: with width one they begin in the order in which they were added.
  *
  * However the last operation leaves, the queue becomes empty once. Then its waiters are woken, and
  * the queue gives up its reference to itself.
@@ -353,7 +353,7 @@ active proctype Another() {
     fi
 }
 
-/* Runs the operations that were returned to the ready queue, and what was added behind the claim. */
+/* Runs the operations that were returned to the ready queue, and what was added behind them. */
 active proctype Other() {
     byte o;
 
