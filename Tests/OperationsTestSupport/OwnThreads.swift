@@ -23,6 +23,8 @@ public struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
         guard testCase != nil else { return try await function() }
         await Self.semaphore.wait()
         defer { Self.semaphore.signal() }
+        let time = TestTime(of: test)
+        defer { time?.ends() }
         let end = TestEnd.Flag()
         try await withTaskCancellationHandler {
             try await TestEnd.$currentFlag.withValue(test.timeLimit == nil ? nil : end) {

@@ -375,10 +375,11 @@ struct QueueState: ~Copyable {
     /// Lets `count` entries leave whose places the caller has vacated, and returns what must be
     /// done after that.
     ///
-    /// Whoever vacates places calls this method in the same hold of the lock: the head of the ring
-    /// moves only here, and only here the queue becomes empty. Entries leave when their claim is
-    /// retired or its rest is reclaimed, or by themselves. A claim whose entries were all reclaimed
-    /// leaves with none. Such a claim must not be mistaken for the one that emptied the queue.
+    /// A method that vacates places calls this one in the same hold of the lock: the head of the
+    /// ring moves only here, and only here the queue becomes empty. Entries leave when their claim
+    /// is retired or its rest is reclaimed, or by themselves. A claim whose entries were all
+    /// reclaimed leaves with none. Such a claim must not be mistaken for the one that emptied the
+    /// queue.
     mutating func departure(leaving count: Int, usesFastPath: Bool = true) -> Departure {
         var departure = Departure()
         ring.advanceHead()

@@ -250,12 +250,39 @@ struct ConcurrentResultsTests {
         #expect(first == 1 && ended.value == 1)
     }
 
+    /// One element, and then a wait that only a cancellation ends. The signal comes when the loop
+    /// over the elements releases its iterator.
+    private struct OneElement: AsyncSequence {
+        final class Probe: Sendable {
+            let ended: Signal
+
+            init(_ ended: Signal) { self.ended = ended }
+
+            deinit { ended.send() }
+        }
+
+        struct AsyncIterator: AsyncIteratorProtocol {
+            let probe: Probe
+            var hasBegun = false
+
+            mutating func next() async -> Int? {
+                if hasBegun {
+                    try? await untilCancelled()
+                    return nil
+                }
+                hasBegun = true
+                return 1
+            }
+        }
+
+        let ended: Signal
+
+        func makeAsyncIterator() -> AsyncIterator { AsyncIterator(probe: Probe(ended)) }
+    }
+
     @Test func aLoopThatIsLeftEndsTheFeeding() async throws {
-        let (stream, input) = AsyncStream.makeStream(of: Int.self)
         let ended = Signal()
-        input.onTermination = { _ in ended.send() }
-        input.yield(1)
-        for try await _ in stream.concurrentResults(width: 2, { $0 }) { break }
+        for try await _ in OneElement(ended: ended).concurrentResults(width: 2, { $0 }) { break }
         #expect(await ended.arrives())
     }
 
