@@ -43,6 +43,9 @@ SANITIZED_ALL = $(THREAD_SANITIZED) --traits Telemetry,DefaultExecutor --scratch
 # The program of the libraries' tests alone: `--build-tests` would also link all snippets.
 TESTS = --product swift-operationsPackageTests
 
+# The program that the mixed stress runs in processes of its own.
+STRESS = --product operations-stress
+
 # The package manager passes the names of several traits to the compiler in the order of a set. With
 # another order in each run, each build would compile everything anew.
 SWIFT = SWIFT_DETERMINISTIC_HASHING=1 swift
@@ -53,7 +56,7 @@ BUILD = $(SWIFT) build
 	unit-tests app-tests browser-tests app-build every-library site consumer platforms examples \
 	release-build release-tests release-tests-often browser-tests-under-load tests-under-load api \
 	api-record release-check snippets thread-sanitizer thread-sanitizer-all address-sanitizer \
-	address-sanitizer-app stress fuzz fuzz-long grdb jobs-nemesis jobs-pictures \
+	address-sanitizer-app stress mixed-stress fuzz fuzz-long grdb jobs-nemesis jobs-pictures \
 	instructions screenshots clean
 
 # The recipe's shell gets SOURCE through its environment, so spaces and quotation marks need no
@@ -116,8 +119,8 @@ deb:
 # The gate runs the tests unoptimized, and those in which threads meet once more, optimized under the
 # thread sanitizer. Scripts/steps describes the steps.
 TEST_STEPS = style unit-tests layers app-tests
-GATE_STEPS = $(TEST_STEPS) browser-tests model-check thread-sanitizer snippets api platforms site \
-	consumer instructions fuzz
+GATE_STEPS = $(TEST_STEPS) browser-tests model-check thread-sanitizer mixed-stress snippets api \
+	platforms site consumer instructions fuzz
 NIGHT_STEPS = release-tests-often stress thread-sanitizer-all address-sanitizer \
 	address-sanitizer-app examples grdb fuzz-long tests-under-load browser-tests-under-load \
 	jobs-nemesis
@@ -142,6 +145,7 @@ LAYER ?= \w+
 
 check: style pin-versions
 	swift build $(TESTS)
+	swift build $(STRESS)
 	Scripts/check-layers .build/debug
 	Scripts/run-tests --filter '^Operations($(LAYER))Tests\.'
 
@@ -165,6 +169,7 @@ model-check: install-test
 # The tests of all libraries.
 unit-tests: install-test pin-versions
 	$(BUILD) $(TESTS) $(COMPLETE)
+	$(BUILD) $(STRESS) $(COMPLETE)
 	Scripts/run-tests $(COMPLETE)
 
 layers:
@@ -223,6 +228,10 @@ examples:
 # The tests of the libraries, optimized as users run them.
 release-build: install-test pin-versions
 	$(BUILD) $(TESTS) $(OPTIMIZED)
+	$(BUILD) $(STRESS) $(OPTIMIZED)
+
+release-tests release-tests-often thread-sanitizer thread-sanitizer-all address-sanitizer: \
+	export OPERATIONS_STRESS_SECONDS = 60
 
 release-tests: release-build
 	Scripts/run-tests $(OPTIMIZED)
@@ -263,18 +272,21 @@ thread-sanitizer thread-sanitizer-all: export TSAN_OPTIONS = \
 thread-sanitizer: export OPERATIONS_LAYERS = $(THREADED_LAYERS)
 thread-sanitizer: pin-versions
 	$(BUILD) $(TESTS) $(SANITIZED)
+	$(BUILD) $(STRESS) $(SANITIZED)
 	Scripts/run-tests $(SANITIZED)
 
 # All tests, unoptimized. Durable jobs are left out: their tests have leases of a second, and check
 # processes.
 thread-sanitizer-all: install-test pin-versions
 	$(BUILD) $(TESTS) $(SANITIZED_ALL)
+	$(BUILD) $(STRESS) $(SANITIZED_ALL)
 	Scripts/run-tests $(SANITIZED_ALL)
 
 # Some tests leave cycles of operations behind, or end their process while operations run.
 address-sanitizer address-sanitizer-app: export ASAN_OPTIONS = detect_leaks=0
 address-sanitizer: install-test pin-versions
 	$(BUILD) $(TESTS) $(ADDRESS_SANITIZED)
+	$(BUILD) $(STRESS) $(ADDRESS_SANITIZED)
 	Scripts/run-tests $(ADDRESS_SANITIZED)
 
 # The code in C that reads and writes pictures, and all that calls it.
@@ -284,13 +296,28 @@ address-sanitizer-app: install-test pin-versions
 	$(BUILD) --build-tests $(ADDRESS_SANITIZED_APP)
 	Scripts/run-tests $(ADDRESS_SANITIZED_APP) --skip '$(BROWSER_TESTS)'
 
-# Runs the tests' random graphs at the size of a nightly run; OPERATIONS_STRESS_SEED=… repeats one
-# round.
+# Runs the tests' random graphs at the size of a nightly run, and the mixed stress with new seeds for
+# STRESS_SECONDS; OPERATIONS_STRESS_SEED=… repeats one round. The program of the mixed stress has
+# more options: .build-release-tests/release/operations-stress --help
 STRESS_OPERATIONS ?= 10000000
+STRESS_SECONDS ?= 3600
 
 stress: release-build
-	OPERATIONS_STRESS_OPERATIONS=$(STRESS_OPERATIONS) \
+	OPERATIONS_STRESS_OPERATIONS=$(STRESS_OPERATIONS) OPERATIONS_NEW_SEEDS=1 \
+		OPERATIONS_STRESS_SECONDS=$(STRESS_SECONDS) \
 		Scripts/run-tests $(OPTIMIZED) --filter StressTests
+
+# The mixed stress with fixed seeds, optimized and under the address sanitizer, for
+# MIXED_STRESS_SECONDS each. The tests run it unoptimized and under the thread sanitizer.
+MIXED_STRESS_SECONDS ?= 30
+
+mixed-stress: export ASAN_OPTIONS = detect_leaks=0
+mixed-stress: export OPERATIONS_LAYERS = Scheduling
+mixed-stress: pin-versions
+	$(BUILD) $(STRESS) -c release $(LINES) --scratch-path .build-stress
+	.build-stress/release/operations-stress --seconds $(MIXED_STRESS_SECONDS)
+	$(BUILD) $(STRESS) --sanitize address $(LINES) --scratch-path .build-stress-asan
+	.build-stress-asan/debug/operations-stress --seconds $(MIXED_STRESS_SECONDS)
 
 # Feeds random bytes to the readers of pictures, lists, looks, addresses and HTTP headers, each for
 # FUZZ_SECONDS. Set FUZZ_SECONDS=3600 for a long run.

@@ -210,6 +210,11 @@ let package = Package(
         .target(
             name: "OperationsTestSupport", dependencies: ["Operations", "OperationsRuntime"],
             path: "Tests/OperationsTestSupport", swiftSettings: settings),
+        // A program of its own, because a round that crashes or hangs ends the process. The tests
+        // run it, and `make stress`. No product: users do not build it.
+        .executableTarget(
+            name: "operations-stress", dependencies: ["Operations", "OperationsRuntime"],
+            path: "Tests/OperationsStress", swiftSettings: settings),
         .testTarget(
             name: "OperationsRuntimeTests",
             dependencies: ["OperationsRuntime", "OperationsTestSupport"],
