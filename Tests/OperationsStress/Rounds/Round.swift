@@ -144,7 +144,13 @@ final class Round: @unchecked Sendable {
         for work in part.works {
             let mayBeSkipped =
                 !part.isCertain || isCancelled || part.operation == nil && work.home.mayDropBlocks
-            if work.runCount == 0, !mayBeSkipped { work.home.report("step \(step) did not run") }
+            if work.runCount == 0, !mayBeSkipped {
+                let outcome = part.operation.map { operation in
+                    operation.error.map { ", and its operation failed: \($0)" }
+                        ?? ", and its operation counts as a success"
+                }
+                work.home.report("step \(step) did not run\(outcome ?? "")")
+            }
             if work.hasBegun, !work.hasEnded {
                 work.home.report("step \(step) has not ended, although its queue is empty")
             }
