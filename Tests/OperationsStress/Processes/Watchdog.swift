@@ -45,6 +45,9 @@ final class Watchdog: Sendable {
         state.withLock { $0.stage = stage }
     }
 
+    /// Says more exactly what the round waits for. Not a sign that the round goes on.
+    func specify(_ stage: String) { state.replace(\.stage, with: stage) }
+
     /// Gives up the queues.
     func forget() {
         let queues = state.withLock { state in

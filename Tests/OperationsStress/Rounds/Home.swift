@@ -21,8 +21,9 @@ final class Home: Sendable {
     private let isCounting: Bool
     private let isInOrder: Bool
     private let width: Int?
-    /// Whether barriers may be dropped, so that what comes behind them may start.
-    private let dropsBarriers: Bool
+    /// Whether all operations may be cancelled together. Barriers may be dropped then, so that what
+    /// comes behind them may start.
+    let cancelsAll: Bool
     let mayDropBlocks: Bool
     private let violations: Violations
 
@@ -33,7 +34,7 @@ final class Home: Sendable {
         isCounting = plan.counts || isInOrder
         width = plan.greatestWidth(of: index)
         mayDropBlocks = plan.mayDropBlocks(of: index)
-        dropsBarriers = plan.steps.contains {
+        cancelsAll = plan.steps.contains {
             $0.kind == .cancels && $0.target == nil && $0.queue == index
         }
     }
@@ -43,7 +44,7 @@ final class Home: Sendable {
         self.index = index
         self.violations = violations
         (isInOrder, isCounting, width) = (false, false, nil)
-        (mayDropBlocks, dropsBarriers) = (false, false)
+        (mayDropBlocks, cancelsAll) = (false, false)
     }
 
     func report(_ violation: String) { violations.add("queue \(index): \(violation)") }
@@ -62,7 +63,7 @@ final class Home: Sendable {
             if place.number < state.begun[place.thread, default: 0] {
                 wrong.append("step \(work.step) began after a barrier that was added later")
             }
-            if !dropsBarriers, place.barrier > state.ended[place.thread, default: 0] {
+            if !cancelsAll, place.barrier > state.ended[place.thread, default: 0] {
                 wrong.append("step \(work.step) began before the end of a barrier before it")
             }
             if isInOrder, let level = place.level {

@@ -140,8 +140,12 @@ final class Round: @unchecked Sendable {
         if let operation = part.operation, !operation.isFinished {
             violations.add("step \(step) has not finished, although its queue is empty")
         }
-        let isCancelled = part.operation?.isCancelled ?? false
         for work in part.works {
+            // A run of a graph whose nodes are operations may end by the cancellation of its nodes,
+            // before it is cancelled itself.
+            let isCancelled =
+                part.operation?.isCancelled == true
+                || work.home.cancelsAll && part.operation?.error is OperationCancellation
             let mayBeSkipped =
                 !part.isCertain || isCancelled || part.operation == nil && work.home.mayDropBlocks
             if work.runCount == 0, !mayBeSkipped {
@@ -178,7 +182,7 @@ final class Round: @unchecked Sendable {
             if microseconds == 5_000 {
                 let queues = references.count { $0.object is OperationQueue }
                 let others = references.count { $0.object != nil } - queues
-                Watchdog.shared.enter(
+                Watchdog.shared.specify(
                     "the release of \(queues) queues, \(others) operations and \(releases.count) "
                         + "objects that bodies captured")
             }
