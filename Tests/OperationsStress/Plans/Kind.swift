@@ -17,8 +17,9 @@ enum Kind: String, Codable, CaseIterable, Sendable {
         case .blocks: 85
         case .bodies: 60
         case .threadWaits, .taskWaits, .serial: 50
-        case .operations, .graphs, .suspension: 25
-        case .cancels, .priorities, .qualities, .operationWaits: 20
+        case .operations, .graphs: 40
+        case .cancels, .priorities, .qualities: 30
+        case .suspension, .operationWaits: 25
         default: 12
         }
     }
