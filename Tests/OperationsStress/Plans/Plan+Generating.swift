@@ -14,6 +14,7 @@ extension Plan {
         threads = []
         counts = random.happens(1, in: 2)
         effort = random.happens(1, in: 3) ? 1 + random.below(3) : 0
+        suspends = kinds.contains(.bodies)
         isHeld = random.happens(1, in: 30) && kinds.contains(.suspension)
         endsQuietly = random.happens(1, in: 30)
         let adding = kinds.filter(\.addsWork)

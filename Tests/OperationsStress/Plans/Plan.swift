@@ -25,6 +25,8 @@ struct Plan: Codable, Equatable, Sendable {
     var counts = false
     /// How long bodies compute; 0 for not at all.
     var effort = 0
+    /// Whether bodies of all kinds suspend. Otherwise only pieces of tasks do.
+    var suspends = true
 
     var steps: [Step] { threads.flatMap { $0 } }
 

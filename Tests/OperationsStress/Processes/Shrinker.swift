@@ -79,6 +79,7 @@ extension Plan {
     fileprivate var simpler: [(Plan) -> Plan?] {
         var changes: [(inout Plan) -> Void] = [
             { $0.counts = false }, { $0.effort = 0 }, { $0.endsQuietly = false },
+            { $0.suspends = false },
             { plan in plan.queues.indices.forEach { plan.queues[$0].order = 0 } },
             { plan in plan.queues.indices.forEach { plan.queues[$0].capacity = nil } },
             { plan in plan.queues.indices.forEach { plan.queues[$0].quality = nil } },

@@ -64,8 +64,9 @@ extension Adder {
         case 0...2: operation = BlockOperation(block: body)
         case 3, 4: operation = SubclassedOperation(body)
         default:
+            let suspends = round.plan.suspends
             operation = TypedOperation<Void> { () async in
-                await Pause.perform(step.style, step.hops)
+                if suspends { await Pause.perform(step.style, step.hops) }
                 body()
             }
         }
@@ -131,12 +132,13 @@ extension Adder {
         let work = Work(
             step.id, in: round.homes[step.queue], at: place(step, isOrdered: isOrdered))
         let (token, effort) = (round.releases.token(), effort(of: work))
+        let suspends = round.plan.suspends
         return (
             work,
             {
                 work.begin()
                 Self.compute(effort)
-                await Pause.perform(step.style, step.hops)
+                if suspends { await Pause.perform(step.style, step.hops) }
                 withExtendedLifetime(token) {}
                 work.end()
             }

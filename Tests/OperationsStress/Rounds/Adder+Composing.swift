@@ -35,7 +35,7 @@ extension Adder {
                     body()
                     _ = Operation.current?.isCancelled
                 }
-            case (3, 0):
+            case (3, 0) where round.plan.suspends:
                 node = graph.add { () async throws in
                     await Pause.perform(step.style, step.hops)
                     body()
@@ -70,7 +70,7 @@ extension Adder {
             let work = Work(step.id, in: home)
             let body = body(of: work)
             let operation =
-                number % 3 == 2
+                number % 3 == 2 && round.plan.suspends
                 ? TypedOperation<Void> { () async in
                     await Pause.perform(step.style, step.hops)
                     body()
@@ -147,7 +147,8 @@ extension Adder {
         let queue = OperationQueue(width: [1, 2, -1][step.style % 3])
         let home = Home(unwatched: step.queue, round.violations)
         let works = (0..<step.count).map { _ in Work(step.id, in: home) }
-        Self.add(works.map { body(of: $0) }, as: step, to: queue)
+        Self.add(
+            works.map { body(of: $0) }, as: step, to: queue, suspends: round.plan.suspends)
         round.expectRelease(of: queue)
         round.record(step, [Round.Part(operation: nil, works: works)])
         // The round waits for the queue, which it does not keep.
@@ -161,15 +162,16 @@ extension Adder {
         let home = Home(unwatched: step.queue, round.violations)
         let works = (0..<step.count).map { _ in Work(step.id, in: home) }
         let bodies = works.map { body(of: $0) }
-        ScopeTask(step, works, bodies, home, round.tasks).begin()
+        ScopeTask(step, works, bodies, home, round).begin()
     }
 
     /// Adds blocks and bodies to a queue that the model does not know.
     static func add(
-        _ bodies: [@Sendable () -> Void], as step: Step, to queue: OperationQueue
+        _ bodies: [@Sendable () -> Void], as step: Step, to queue: OperationQueue,
+        suspends: Bool
     ) {
         for (number, body) in bodies.enumerated() {
-            if number % 3 == 1 {
+            if number % 3 == 1, suspends {
                 queue.add { () async in
                     await Pause.perform(step.style, step.hops)
                     body()

@@ -7,13 +7,14 @@ final class ScopeTask: Sendable {
     private let bodies: [@Sendable () -> Void]
     private let home: Home
     private let tasks: Rendezvous
+    private let suspends: Bool
 
     init(
         _ step: Step, _ works: [Work], _ bodies: [@Sendable () -> Void], _ home: Home,
-        _ tasks: Rendezvous
+        _ round: Round
     ) {
         (self.step, self.works, self.bodies) = (step, works, bodies)
-        (self.home, self.tasks) = (home, tasks)
+        (self.home, tasks, suspends) = (home, round.tasks, round.plan.suspends)
     }
 
     func begin() {
@@ -24,7 +25,7 @@ final class ScopeTask: Sendable {
     private func run() async {
         do {
             try await withOperationQueue(width: [1, 2, -1][step.style % 3]) { queue in
-                Adder.add(bodies, as: step, to: queue)
+                Adder.add(bodies, as: step, to: queue, suspends: suspends)
             }
         } catch {
             home.report("the scope of step \(step.id) threw \(error)")
