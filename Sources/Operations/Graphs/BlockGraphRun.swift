@@ -109,6 +109,10 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
     /// Ends the operation, whose nodes have all ended. The calling thread is inside no operation
     /// and holds no slot.
     func end() {
+        // Nodes that run as operations may be cancelled together with the run, and all end before
+        // the thread that cancels them comes to the run. The run was cancelled nevertheless; it did
+        // not fail because of them.
+        if status.has(.cancellationPending) { markCancelled() }
         if !status.has(.cancelled) { runBlock() }
         bodyReturned()
     }

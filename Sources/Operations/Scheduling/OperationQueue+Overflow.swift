@@ -32,14 +32,18 @@ extension OperationQueue {
         set {
             guard !isMain else { return }
             // The claims return what they have not begun, which another worker may then take.
-            eventOffering { state in
-                if newValue != nil, state.overflow == nil { state.overflow = OverflowState() }
+            let nodes = eventOffering { state in
+                let isFirst = newValue != nil && state.overflow == nil
+                if isFirst { state.overflow = OverflowState() }
                 state.overflow?.setting = newValue
                 state.decideAboutBlocks()
                 // The queue can drop operations, and no blocks.
                 if newValue != nil { state.materializeAll() }
                 AdditionSteps.limiting.set(newValue != nil, in: self)
+                return isFirst ? state.exemptNodes() : []
             }
+            // These may be the last references to operations that have ended meanwhile.
+            withExtendedLifetime(nodes) {}
         }
     }
 
@@ -123,6 +127,26 @@ extension QueueState {
         }
         overflow?.rejected.insert(id)
         return .none(capacity: setting.capacity)
+    }
+
+    /// Keeps the nodes of graphs that have begun from being dropped. Nodes that are added later are
+    /// kept by their addition.
+    ///
+    /// - Returns: the nodes, which the caller releases once it has released the lock.
+    mutating func exemptNodes() -> [Operation] {
+        var nodes: [Operation] = []
+        for place in ring.head..<ring.tail {
+            ring[place]?.operation?._withUnsafeGuaranteedRef { nodes += $0.nodesAsOperations }
+        }
+        if nodes.isEmpty { return [] }
+        // A run forgets its nodes only when they have ended, and some may have left the queue.
+        let ids = Set(nodes.map { ObjectIdentifier($0) })
+        for place in ring.head..<ring.tail {
+            guard let operation = ring[place]?.operation else { continue }
+            let id = operation._withUnsafeGuaranteedRef { ObjectIdentifier($0) }
+            if ids.contains(id) { overflow?.exempt.insert(id) }
+        }
+        return nodes
     }
 
     private func oldestToDisplace() -> Operation? {

@@ -347,6 +347,31 @@ struct BlockGraphTests {
         #expect(run.isCancelled && ran.events.isEmpty)
     }
 
+    /// The nodes are cancelled in one hold of the lock, and may end before the run is cancelled.
+    @Test func runIsCancelledAlthoughItsNodesEndFirst() async throws {
+        final class DelaysOthers: Operation, @unchecked Sendable {
+            let isRunOver = Signal()
+
+            override func cancel() {
+                super.cancel()
+                isRunOver.wait()
+            }
+        }
+        let queue = plainOrNot(false)
+        let (first, dependency) = (DelaysOthers(), Operation())
+        first.addDependency(dependency)
+        queue.addOperation(first)
+        var graph = BlockGraph()
+        let suspends = graph.add { queue.isSuspended = true }
+        for _ in 0..<10 { graph.add(after: suspends, body: block("node")) }
+        let run = try queue.add(graph)
+        run.completionBlock = { first.isRunOver.send() }
+        await #expect(comesTrue { queue.isSuspended && queue.snapshot { $0.claims.isEmpty } })
+        queue.cancelAllOperations()
+        await queue.drain()
+        #expect(run.isCancelled && ran.events.isEmpty)
+    }
+
     @Test func cancelledTaskCancelsRun() async throws {
         let queue = OperationQueue()
         var graph = BlockGraph()

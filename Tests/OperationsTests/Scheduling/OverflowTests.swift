@@ -247,6 +247,29 @@ struct OverflowTests {
         #expect(queue.snapshot { $0.overflow!.exempt.isEmpty })
     }
 
+    /// The same if the queue gets its limit only then.
+    @Test func aLimitThatIsSetLaterDropsNoNodes() async throws {
+        let queue = OperationQueue(width: 2)
+        let (ran, begun, gate) = (Tally(), Signal(), AsyncGate())
+        var graph = BlockGraph()
+        // A graph with an async body runs as operations.
+        let first = graph.add {
+            begun.send()
+            try await gate.wait()
+        }
+        for _ in 0..<10 { graph.add(after: first) { ran.increment() } }
+        let run = try queue.add(graph)
+        await #expect(begun.arrives())
+        queue.overflow = .dropOldest(capacity: 2)
+        let late = queue.add {}
+        #expect(late.isCancelled)
+        gate.open()
+        await run.finished()
+        #expect(!run.isCancelled && ran.value == 10)
+        await queue.drain()
+        #expect(queue.snapshot { $0.overflow!.exempt.isEmpty })
+    }
+
     /// Who has reserved capacity gets it, and others count the reservation.
     @Test func reservationsCount() async throws {
         let queue = suspendedQueue()
