@@ -141,11 +141,7 @@ final class Round: @unchecked Sendable {
             violations.add("step \(step) has not finished, although its queue is empty")
         }
         for work in part.works {
-            // A run of a graph whose nodes are operations may end by the cancellation of its nodes,
-            // before it is cancelled itself.
-            let isCancelled =
-                part.operation?.isCancelled == true
-                || work.home.cancelsAll && part.operation?.error is OperationCancellation
+            let isCancelled = part.operation?.isCancelled == true
             let mayBeSkipped =
                 !part.isCertain || isCancelled || part.operation == nil && work.home.mayDropBlocks
             if work.runCount == 0, !mayBeSkipped {
