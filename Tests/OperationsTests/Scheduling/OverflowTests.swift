@@ -244,6 +244,7 @@ struct OverflowTests {
         let run = try queue.add(graph)
         await run.finished()
         #expect(!run.isCancelled && ran.value == 40)
+        await queue.drain()
         #expect(queue.snapshot { $0.overflow!.exempt.isEmpty })
     }
 
