@@ -130,7 +130,7 @@ extension QueueState {
     }
 
     /// Keeps the nodes of graphs that have begun from being dropped. Nodes that are added later are
-    /// kept by their addition.
+    /// kept from that in the hold of the lock that adds them.
     ///
     /// - Returns: the nodes, which the caller releases once it has released the lock.
     mutating func exemptNodes() -> [Operation] {

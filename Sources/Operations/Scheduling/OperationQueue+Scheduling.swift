@@ -164,21 +164,10 @@ extension OperationQueue {
         defer { companion?.didAdd(operations, to: self) }
         // What goes behind a leader belongs to an operation that has begun.
         guard leader == nil, hasSteps else {
-            if leader != nil { exempt(operations) }
             return addAll(operations, reserved: reserved, behind: leader)
         }
         if !reserved { do { try reserve(operations) } catch { misuse(error) } }
         addInSteps(operations)
-    }
-
-    /// Keeps the queue from dropping operations to make room.
-    private func exempt(_ operations: [Operation]) {
-        guard snapshot({ $0.overflow != nil }) else { return }
-        event { state in
-            for operation in operations {
-                state.overflow?.exempt.insert(ObjectIdentifier(operation))
-            }
-        }
     }
 
     private func addAll(_ operations: [Operation], reserved: Bool, behind leader: Operation?) {
@@ -220,6 +209,7 @@ extension OperationQueue {
                         let added = state.add($0, to: self, reserved: reserved, at: free)
                         free = free.map { $0 + 1 }
                         if added?.isBetweenOthers == true { isSuspicious = true }
+                        if leader != nil { state.overflow?.exempt.insert(ObjectIdentifier($0)) }
                         return added == nil && !reserved
                     }
                 }
