@@ -2,7 +2,7 @@ import struct Foundation.Data
 import class Foundation.FileManager
 import class Foundation.ProcessInfo
 
-/// What the program is told to do.
+/// The options of the program.
 struct Options {
     static let usage = """
         usage: operations-stress [options]
