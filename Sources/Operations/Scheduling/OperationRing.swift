@@ -83,13 +83,6 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
         return place
     }
 
-    /// Removes an entry that is in no lane.
-    @inline(__always)
-    mutating func remove(_ place: Int) {
-        vacate(place, count: 1)
-        advanceHead()
-    }
-
     /// Removes neighbors that are in no lane. After one or several such calls, ``advanceHead()``
     /// must be called.
     @inline(__always)

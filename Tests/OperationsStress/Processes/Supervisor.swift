@@ -10,7 +10,7 @@ struct Supervisor {
 
     init(_ options: Options, program: String) throws {
         self.options = options
-        let folder = NSTemporaryDirectory() + "/operations-stress-\(monotonicNanoseconds())"
+        let folder = NSTemporaryDirectory() + "operations-stress-\(monotonicNanoseconds())"
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true)
         session = Session(folder: folder, program: program)

@@ -34,7 +34,10 @@ struct SchedulerPartsTests {
         let operation = BlockOperation {}
         for _ in 0..<100 { _ = ring.append(.operation(.passUnretained(operation))) }
         ring.setReady(99, lane: 1)
-        for place in 0..<90 { ring.remove(place) }
+        for place in 0..<90 {
+            ring.vacate(place, count: 1)
+            ring.advanceHead()
+        }
         let (some, more) = (ring.hasSpace(for: 118), ring.hasSpace(for: 119))
         #expect(some && !more)
         // Ten operations are already together at the end.
