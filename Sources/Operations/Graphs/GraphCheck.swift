@@ -34,9 +34,9 @@ struct GraphCheck {
         while let (operation, group) = rest.popLast() {
             let id = ObjectIdentifier(operation)
             guard isMember.insert(id).inserted else { throw .duplicate(operation.label) }
-            // A subclass that keeps its own state may have been started by hand.
-            guard operation.status.phase == .created, !operation.isExecuting, !operation.isFinished
-            else { throw .alreadyEnqueued(operation.label) }
+            guard operation.status.phase == .created else {
+                throw .alreadyEnqueued(operation.label)
+            }
             if let mistake = (operation as? BlockGraphRun)?.mistake { throw mistake }
             members.append(operation)
             groups[id] = group

@@ -243,11 +243,12 @@ extension OperationQueue {
     private static let additionsAtOnce = 256
     private static let additionsAtOnceBehind = 4_096
 
-    /// Checks that an operation whose class keeps its own state was not started by hand, and asks
-    /// the operation's companion.
+    /// Asks the operation's companion.
+    ///
+    /// Whether the operation has begun is decided by its lifecycle state alone, as in Foundation. A
+    /// class that keeps its own state may say that it executes, or has finished, before its queue
+    /// has called `start()`.
     func checkAddition(of operation: Operation) throws(OperationMisuse) {
-        if operation.isExecuting { throw .adding(executing: operation) }
-        if operation.isFinished { throw .adding(finished: operation) }
         try operation.companion?.checkAddition(of: operation)
     }
 

@@ -101,17 +101,24 @@ struct CheckedContractTests {
     @Test("Q1: adding an operation that is in a queue, executes or has finished throws")
     func addingAnOperationThatIsNotNewThrows() async throws {
         let (queue, other) = (suspendedQueue(), OperationQueue())
-        let (enqueued, finished, executing) = (named("a"), named("b"), StateKeepingOperation())
+        let (enqueued, finished) = (named("a"), named("b"))
+        let (began, proceed) = (Signal(), Signal())
+        let executing = BlockOperation {
+            began.send()
+            proceed.wait()
+        }
         executing.name = "c"
+        OperationQueue().addOperation(executing)
+        #expect(await began.arrives())
         try Checked.add(enqueued, to: queue)
         finished.start()
-        executing.start()
         expect(Checked.message { try Checked.add(enqueued, to: other) }, says: "'a'", "in a queue")
         expect(Checked.message { try Checked.add(enqueued, to: queue) }, says: "'a'", "in a queue")
         expect(Checked.message { try Checked.add(finished, to: other) }, says: "'b'", "finished")
         expect(Checked.message { try Checked.add(executing, to: other) }, says: "'c'", "executing")
         #expect(other.operationCount == 0)
         #expect(queue.operations == [enqueued])
+        proceed.send()
         queue.isSuspended = false
         await queue.drain()
     }

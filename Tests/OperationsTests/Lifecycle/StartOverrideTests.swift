@@ -1,4 +1,5 @@
 import Dispatch
+import OperationsRuntime
 import OperationsTestKit
 import OperationsTestSupport
 import Synchronization
@@ -93,6 +94,56 @@ struct StartOverrideTests {
         queue.isSuspended = false
         await queue.drain()
         #expect(started.value == 20)
+    }
+
+    /// Reports a state that the queue has not caused. Its `start()` ends it from another thread.
+    private final class Early: Operation, @unchecked Sendable {
+        let started = Tally()
+        private let isOver: Locked<Bool>
+        init(isOver: Bool) { self.isOver = Locked(isOver) }
+        override var isExecuting: Bool { !isFinished }
+        override var isFinished: Bool { isOver.withLock { $0 } }
+        override func start() {
+            started.increment()
+            DispatchQueue.global().async { [self] in
+                willChangeValue(forKey: "isFinished")
+                isOver.withLock { $0 = true }
+                didChangeValue(forKey: "isFinished")
+            }
+        }
+    }
+
+    /// As in Foundation, what an override says before the start does not keep a queue from starting
+    /// the operation.
+    @Test func reportedStateDoesNotKeepOperationOutOfQueue() async throws {
+        for isOver in [false, true] {
+            let queue = OperationQueue()
+            let ran = Tally()
+            let operations = (0..<4).map { _ in Early(isOver: isOver) }
+            let dependent = BlockOperation { ran.increment() }
+            for operation in operations { dependent.addDependency(operation) }
+            queue.addOperation(operations[0])
+            try queue.addOperationChecked(operations[1])
+            await queue.addOperations([operations[2]], waitUntilFinished: false)
+            var graph = OperationGraph()
+            graph.add(operations[3])
+            try queue.add(graph)
+            queue.addOperation(dependent)
+            await queue.drain()
+            #expect(operations.allSatisfy { $0.started.value == 1 } && ran.value == 1)
+        }
+    }
+
+    /// The override of `isReady` keeps the queue from starting the operation again.
+    @Test func operationStartedByHandEndsInQueue() async throws {
+        let queue = OperationQueue()
+        let operation = StateKeepingOperation()
+        operation.start()
+        try queue.addOperationChecked(operation)
+        #expect(queue.operations == [operation])
+        operation.stage = .finished
+        await queue.drain()
+        #expect(operation.isFinished)
     }
 
     @Test("Q4: a suspended queue starts no override, and other cancelled operations leave at once")

@@ -185,17 +185,6 @@ struct MisuseTests {
         expect(result, says: "waits for all operations of its own queue 'Download queue'")
     }
 
-    @Test func addingOperationStartedManuallyTraps() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
-        {
-            let operation = StateKeepingOperation()
-            operation.name = "filter"
-            operation.start()
-            OperationQueue().addOperation(operation)
-        }
-        expect(result, says: "is executing already: add it to a queue or start it, not both")
-    }
-
     @Test func waitingForItselfWhenStartedManuallyTraps() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent])
         {
