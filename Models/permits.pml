@@ -7,6 +7,7 @@
  *   CANCEL   1 is cancelled at any time
  *   SUSPEND  the first queue, which two workers serve, is suspended and resumed
  *   DEPEND   1 gets a late dependency, which finishes later
+ *   RANK     the priority of 2, by which its ticket goes before the others, is raised at any time
  *   STRICT   the first queue is strictly first in, first out; here 1 needs B and 2 needs A
  *
  * One atomic step is one hold of a queue's lock (inside which the thread may ask for permits under
@@ -58,10 +59,19 @@ byte  actors;
 #define isReady(o)     ((count[o] == 0 && !onHold[o]) || cancelled[o])
 #define canStart(q)    (running[q] == 0 && !(q == 0 && suspended))
 #define isInLine(o, b) (stage[o] == inLine && needs(o, b))
+#ifdef RANK
+bool  isRaised;                 /* the priority of 2, which its queue's lock guards */
+bool  isTicketRaised;           /* the priority in the ticket of 2 */
+#define rank(o)        (o == 2 && isTicketRaised)
+#define isBefore(o, p) \
+    ((rank(o) && !rank(p)) || (rank(o) == rank(p) && ticket[o] < ticket[p]))
+#else
+#define isBefore(o, p) (ticket[o] < ticket[p])
+#endif
 /* Whether no other request is before this one in the line of a budget */
 #define isFirst(o, b) \
-    (!(isInLine(0, b) && ticket[0] < ticket[o]) && !(isInLine(1, b) && ticket[1] < ticket[o]) \
-     && !(isInLine(2, b) && ticket[2] < ticket[o]))
+    (!(isInLine(0, b) && isBefore(0, o)) && !(isInLine(1, b) && isBefore(1, o)) \
+     && !(isInLine(2, b) && isBefore(2, o)))
 #define canTake(o) \
     ((!needs(o, A) || (taken[A] == 0 && isFirst(o, A))) \
      && (!needs(o, B) || (taken[B] == 0 && isFirst(o, B))))
@@ -252,7 +262,15 @@ proctype Worker(byte q) {
                 :: stage[o] != idle -> flag = true
                 :: else ->
                     if
-                    :: ticket[o] == 0 -> lastTicket++; ticket[o] = lastTicket
+                    :: ticket[o] == 0 ->
+                        lastTicket++;
+                        ticket[o] = lastTicket;
+#ifdef RANK
+                        if
+                        :: o == 2 -> isTicketRaised = isRaised
+                        :: else
+                        fi
+#endif
                     :: else
                     fi;
                     if
@@ -432,6 +450,33 @@ active proctype Canceller() {
 active proctype Suspender() {
     suspended = true;
     suspended = false
+}
+#endif
+
+#ifdef RANK
+active proctype Raiser() {
+    bool wasGranted[OPERATIONS];
+    bool mustMakeReady;
+    byte g;
+#ifndef BREAK_RANK              /* the request moves before its operation has the new priority */
+    isRaised = true;
+#endif
+    atomic {
+        if
+        :: ticket[2] != 0 && !isTicketRaised && stage[2] == inLine ->
+            lastTicket++;
+            ticket[2] = lastTicket;
+            isTicketRaised = true;
+            grantPermits()
+        :: ticket[2] != 0 && !isTicketRaised && stage[2] != inLine -> ticket[2] = 0
+        :: else
+        fi
+    }
+#ifdef BREAK_RANK
+    isRaised = true;
+#endif
+    admitGranted();
+    assert(ticket[2] == 0 || isTicketRaised)
 }
 #endif
 

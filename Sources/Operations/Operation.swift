@@ -367,8 +367,9 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     ///
     /// A change while the operation waits in a queue puts it behind the other operations of the new
     /// priority. In a queue with ``OperationQueue/aging``, a change also starts the span of the
-    /// operation anew. Setting the same priority again changes nothing. A priority never replaces a
-    /// dependency.
+    /// operation anew. An operation that waits for tokens of a ``RateLimit`` moves in that line,
+    /// too, behind the others of its new priority. Setting the same priority again changes nothing.
+    /// A priority never replaces a dependency.
     open var queuePriority: QueuePriority {
         get { status.priority }
         set {
@@ -377,6 +378,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
             var backoff = Backoff()
             while true {
                 if let queue = retainedQueue(), queue.changePriority(of: self, to: newValue) {
+                    companion?.priorityChanged(of: self)
                     return
                 }
                 if ThreadContext.isLeaving(self) { return }

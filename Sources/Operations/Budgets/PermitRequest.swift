@@ -51,10 +51,13 @@ final class PermitRequest: @unchecked Sendable {
         hasTokens = merged.contains { $0.budget.ordersByPriority }
     }
 
+    /// The lane in which the request waits: that of the operation's priority, if the request needs
+    /// tokens.
+    private var lane: Int { (hasTokens ? operation?.status.lane : nil) ?? PriorityLanes.normal }
+
     private var ticket: PermitTicket {
         if let drawnTicket { return drawnTicket }
-        let lane = hasTokens ? operation?.status.lane : nil
-        let new = ConcurrencyBudget.nextTicket(lane: lane ?? PriorityLanes.normal)
+        let new = ConcurrencyBudget.nextTicket(lane: lane)
         drawnTicket = new
         return new
     }
@@ -126,6 +129,25 @@ final class PermitRequest: @unchecked Sendable {
             enterLines()
             return false
         }
+    }
+
+    /// Moves the request behind the others of the operation's priority, which has changed.
+    ///
+    /// The priority is read with the lock held. Of several threads that change the priority, the
+    /// last one here reads the last priority.
+    func priorityChanged() {
+        guard hasTokens else { return }
+        let granted = ConcurrencyBudget.lock.withLock { () -> [PermitRequest] in
+            guard let drawnTicket, drawnTicket.lane != lane else { return [] }
+            let wasWaiting = isWaiting
+            leaveLines()
+            self.drawnTicket = nil
+            guard wasWaiting else { return [] }
+            enterLines()
+            // Other requests, or this one, may be the first in their lines now.
+            return grantPermits()
+        }
+        Self.startGranted(granted)
     }
 
     /// Records that an attempt of the operation begins, with the permits that it holds.

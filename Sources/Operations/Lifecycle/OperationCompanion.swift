@@ -36,6 +36,9 @@ protocol OperationCompanion: AnyObject, Sendable {
     /// Called before the claimed operation is returned to its queue.
     func claimIsReturned()
 
+    /// Called when the priority of the operation has changed in its queue.
+    func priorityChanged(of operation: Operation)
+
     // MARK: Running
 
     /// Called when a worker has begun to start the operation, before observers of the queue are

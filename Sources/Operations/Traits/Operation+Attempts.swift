@@ -209,6 +209,8 @@ extension AttemptController: OperationCompanion {
 
     func claimIsReturned() { permitRequest?.release(keepsTicket: true) }
 
+    func priorityChanged(of operation: Operation) { permitRequest?.priorityChanged() }
+
     func attemptBegan() -> Int {
         permitRequest?.attemptBegan()
         return event { $0.attemptBegan() }

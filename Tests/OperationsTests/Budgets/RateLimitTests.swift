@@ -111,6 +111,41 @@ struct RateLimitTests {
             ])
     }
 
+    @Test func changedPriorityMovesOperationInLine() throws {
+        let starts = Starts()
+        let limit = RateLimit(1, per: .seconds(1))
+        let queue = starts.scheduler.makeQueue()
+        let operations = try (1...5).map { number in
+            let operation = queue.add(.rate(limit), body: starts.note("\(number)"))
+            try starts.scheduler.runUntilIdle()
+            return operation
+        }
+        operations[3].queuePriority = .high
+        operations[1].queuePriority = .low
+        // Behind the other operation of its new priority.
+        operations[2].queuePriority = .high
+        try starts.scheduler.run()
+        #expect(starts.events.events == ["1 0", "4 1000", "3 2000", "5 3000", "2 4000"])
+    }
+
+    /// The operation that becomes the first in line starts at once if its tokens are there.
+    @Test(arguments: [true, false])
+    func changedPriorityServesTheLine(raises: Bool) throws {
+        let starts = Starts()
+        let limit = RateLimit(1, per: .seconds(1), burst: 3)
+        let queue = starts.scheduler.makeQueue()
+        queue.add(.rate(limit, tokens: 3), body: starts.note("first"))
+        try starts.scheduler.runUntilIdle()
+        let large = queue.add(.rate(limit, tokens: 3), body: starts.note("large"))
+        try starts.scheduler.runUntilIdle()
+        let small = queue.add(.rate(limit), body: starts.note("small"))
+        queue.add(.delay(.milliseconds(1_500))) {
+            if raises { small.queuePriority = .high } else { large.queuePriority = .low }
+        }
+        try starts.scheduler.run()
+        #expect(starts.events.events == ["first 0", "small 1500", "large 4000"])
+    }
+
     @Test func cancelledOperationTakesNoToken() throws {
         let starts = Starts()
         let limit = RateLimit(1, per: .seconds(1))
