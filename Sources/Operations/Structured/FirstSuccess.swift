@@ -114,7 +114,12 @@ private final class FirstSuccess<Element: Operation, Output: Sendable>: TypedOpe
     override var needsOneDependency: Bool { true }
 
     private func hasEnded(_ operation: Element) {
-        guard operation.status.outcome == .succeeded, decision.isFirst(operation) else { return }
+        let outcome = operation.status.outcome
+        if outcome == .cancelled, decision.isLastCancelled() {
+            // Without a body to run, the operation needs no slot, and leaves a suspended queue.
+            return cancel(because: decision.reasonOfCancellation)
+        }
+        guard outcome == .succeeded, decision.isFirst(operation) else { return }
         transition { $0.readinessAnnounced() }
         decision.cancelOthers(than: operation, because: .replaced(by: operation.label))
     }
@@ -131,24 +136,45 @@ private final class FirstDecision<Element: Operation, Output: Sendable>: Sendabl
     let operations: [Element]
     private let cancelsOthers: Bool
     private let read: @Sendable (Element) throws -> Output
-    private let first = Locked<Element?>(nil)
+    private struct State: Sendable {
+        var first: Element?
+        /// How many of the operations have not ended with a cancellation.
+        var others: Int
+    }
+    private let state: Locked<State>
 
     init(
         _ operations: [Element], _ cancelsOthers: Bool,
         _ read: @escaping @Sendable (Element) throws -> Output
     ) {
         (self.operations, self.cancelsOthers, self.read) = (operations, cancelsOthers, read)
+        state = Locked(State(others: operations.count))
     }
 
-    var winner: Element? { first.withLock { $0 } }
+    var winner: Element? { state.withLock { $0.first } }
 
     /// Records a success. Returns whether it is the first.
     func isFirst(_ operation: Element) -> Bool {
-        first.withLock { first in
-            guard first == nil else { return false }
-            first = operation
+        state.withLock { state in
+            guard state.first == nil else { return false }
+            state.first = operation
             return true
         }
+    }
+
+    /// Records that one of the operations was cancelled. Returns whether all were.
+    func isLastCancelled() -> Bool {
+        state.withLock { state in
+            state.others -= 1
+            return state.others == 0
+        }
+    }
+
+    /// Why the operation is cancelled if all of the others were.
+    var reasonOfCancellation: CancellationReason {
+        operations.count == 1
+            ? .dependencyCancelled(operation: operations[0].label)
+            : .message("all of \(operations.map(\.label).joined(separator: ", ")) were cancelled")
     }
 
     func cancelOthers(than winner: Element?, because reason: CancellationReason) {
@@ -169,11 +195,7 @@ private final class FirstDecision<Element: Operation, Output: Sendable>: Sendabl
         if failures.count > 1 { throw CollectedErrors(failures: failures) }
         if let failure = failures.first { throw failure.error }
         // All were cancelled.
-        let reason: CancellationReason =
-            operations.count == 1
-            ? .dependencyCancelled(operation: operations[0].label)
-            : .message("all of \(operations.map(\.label).joined(separator: ", ")) were cancelled")
-        Operation.current?.cancel(because: reason)
+        Operation.current?.cancel(because: reasonOfCancellation)
         throw CancellationError()
     }
 }

@@ -89,6 +89,21 @@ struct FirstSuccessTests {
         }
     }
 
+    /// As an operation that was added `after:` another one, it leaves a suspended queue.
+    @Test func itEndsInASuspendedQueueIfAllWereCancelled() async throws {
+        let (queue, others) = (suspendedQueue(), suspendedQueue())
+        let racers = (0..<3).map { number in others.add("racer \(number)") { number } }
+        let first = queue.add(firstOf: racers)
+        for racer in racers { racer.cancel() }
+        await first.finished()
+        #expect(first.isCancelled)
+        #expect(first.cancellationReason?.description.contains("'racer 2'") == true)
+        await #expect(throws: OperationCancellation.self) { try await first.value }
+        let late = queue.add(firstOf: racers)
+        await late.finished()
+        #expect(late.isCancelled && queue.operationCount == 0)
+    }
+
     /// The error of a body that was told to stop is no failure.
     @Test func operationThatWasCancelledWhileItRanHasNotFailed() async throws {
         let (queue, gate, began) = (OperationQueue(), AsyncGate(), Signal())
