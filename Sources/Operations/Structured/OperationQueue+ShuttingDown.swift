@@ -18,7 +18,10 @@ extension OperationQueue {
     /// value throws ``OperationCancellation`` with this reason. Periodic operations
     /// (``OperationTrait/every(_:)``) do not run again. An operation whose delay is not over within
     /// the grace period is cancelled at once. Everything else may begin and end during that time.
-    /// Then all operations that are left are cancelled with the same reason.
+    /// Then all operations that are left are cancelled with the same reason. If some do
+    /// not leave then, a suspended queue is resumed, and a width of 0 becomes 1: an operation that
+    /// overrides ``Operation/start()`` ends only if its queue can call the override, although the
+    /// operation is cancelled.
     ///
     /// Bodies that ignore their cancellation delay the end. If the calling task is cancelled, the
     /// grace period is over. Further calls may shorten an earlier one. A queue that was shut down
@@ -58,6 +61,10 @@ extension OperationQueue {
     private func cancelRest() {
         let all = allOperations(includingBarriers: true)
         Operation.cancel(all.filter { !$0.status.has(.cancelled) }, because: shutDownReason)
+        // What is left now is cancelled, and may end only if the queue can start it.
+        guard operationCount > 0 else { return }
+        if isSuspended { isSuspended = false }
+        if maxConcurrentOperationCount == 0 { maxConcurrentOperationCount = 1 }
     }
 }
 

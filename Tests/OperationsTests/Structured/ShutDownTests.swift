@@ -130,6 +130,24 @@ struct ShutDownTests {
         await first.value
     }
 
+    /// The queue has to call an override of `start()` although the operation is cancelled.
+    @Test(arguments: [true, false])
+    func queueThatStartsNothingEndsToo(isSuspended: Bool) async {
+        final class Starting: Operation, @unchecked Sendable {
+            let body = Tally()
+            override func start() { super.start() }
+            override func main() { body.increment() }
+        }
+        let queue = OperationQueue()
+        if isSuspended { queue.isSuspended = true } else { queue.maxConcurrentOperationCount = 0 }
+        let operation = Starting()
+        queue.addOperation(operation)
+        let block = queue.add {}
+        await queue.shutDown(grace: .zero)
+        #expect(isShutDown(operation) && isShutDown(block))
+        #expect(operation.isFinished && operation.body.value == 0 && queue.operationCount == 0)
+    }
+
     @Test func piecesOfTasksEnd() async throws {
         let queue = OperationQueue()
         let gate = AsyncGate()
