@@ -27,13 +27,14 @@ struct Share {
 /// turns in advance of the others, its start is kept until the time has come to it: it can gain
 /// none either by going away.
 struct FairLane {
-    /// How far an operation of weight 1 moves the start of its group.
-    static let unit: Int64 = 1 << 20
+    /// How far an operation of weight 1 moves the start of its group: so far that the greatest
+    /// weights still differ. The starts have so many bits that they never overflow.
+    static let unit: Int64 = 1 << 62
 
     /// The turn of a group: first by the step of its first operation, which is the level in an
     /// order with aging.
     private struct Turn: Comparable {
-        let start: Int64
+        let start: Int128
         let first: SortKey
 
         static func < (a: Turn, b: Turn) -> Bool {
@@ -47,18 +48,18 @@ struct FairLane {
     private struct Member {
         /// Kept, so that no other group gets its identity.
         let group: ShareGroup
-        var start: Int64
+        var start: Int128
         var ready = Heap<SortKey, Int>()
         /// Among `turns` if operations are ready; otherwise among `rests`.
         var turn: Heap<Turn, ID>.Ticket?
-        var rest: Heap<Int64, ID>.Ticket?
+        var rest: Heap<Int128, ID>.Ticket?
     }
 
     private var members: [ObjectIdentifier: Member] = [:]
     private var turns = Heap<Turn, ID>()
     /// The groups without ready operations, by their starts.
-    private var rests = Heap<Int64, ID>()
-    private var time: Int64 = 0
+    private var rests = Heap<Int128, ID>()
+    private var time: Int128 = 0
 
     /// The number of groups with ready operations.
     var waitingCount: Int { turns.count }
@@ -98,7 +99,7 @@ struct FairLane {
         let id = ObjectIdentifier(share.group)
         guard var member = members.removeValue(forKey: id) else { return }
         time = max(time, member.start)
-        member.start += max(1, Self.unit / Int64(share.weight))
+        member.start += Int128(Self.unit / Int64(share.weight))
         settle(&member, id)
         members[id] = member
         while let over = rests.removeFirst(upTo: time) { members[over] = nil }

@@ -49,6 +49,14 @@ struct FairShareTests {
         }
     }
 
+    @Test func greatWeightsAreProportionsToo() {
+        let operations: [(String, [OperationTrait])] =
+            (1...10).map { ("a\($0)", [.group("a", weight: 1_000_000)]) }
+            + (1...10).map { ("b\($0)", [.group("b", weight: 600_000)]) }
+        let starts = starts(operations)
+        #expect(starts.prefix(16).count { $0.hasPrefix("a") } == 10, "\(starts)")
+    }
+
     @Test func operationsWithoutAGroupAreOneGroup() {
         let operations: [(String, [OperationTrait])] =
             (1...3).map { ("-\($0)", []) } + (1...2).map { ("a\($0)", [.group("a")]) }
@@ -240,8 +248,8 @@ private struct FairModel {
     }
 
     private struct Lane {
-        var time: Int64 = 0
-        var starts: [Int: Int64] = [:]
+        var time: Int128 = 0
+        var starts: [Int: Int128] = [:]
     }
 
     private var items: [Item] = []
@@ -277,7 +285,7 @@ private struct FairModel {
         let start = lanes[item.lane].starts[item.group] ?? 0
         lanes[item.lane].time = max(lanes[item.lane].time, start)
         let weight = item.group > 0 ? item.weight : 1
-        lanes[item.lane].starts[item.group] = start + FairLane.unit / Int64(weight)
+        lanes[item.lane].starts[item.group] = start + Int128(FairLane.unit / Int64(weight))
         remove(number)
     }
 }
