@@ -31,6 +31,26 @@ enum CycleSearch {
         return nil
     }
 
+    /// The most operations that one alternative is followed through.
+    private static let alternativeLimit = 1_000
+
+    /// Whether each of the alternatives, of which the operation needs one, waits for the operation.
+    /// A search that would take long has the answer false.
+    fileprivate static func areStuck(_ alternatives: [Operation], before last: Operation) -> Bool {
+        alternatives.count <= 16
+            && alternatives.allSatisfy { alternative in
+                var rest = alternativeLimit
+                var walk = DepthFirstWalk(from: [alternative]) { ObjectIdentifier($0) }
+                while rest > 0, let step = walk.next() {
+                    guard case .entered(let operation) = step else { continue }
+                    if operation === last { return true }
+                    walk.follow(operation.dependenciesInNeed)
+                    rest -= 1
+                }
+                return false
+            }
+    }
+
     /// What a walk has found.
     struct Findings {
         var cycles: [[Operation]] = []
@@ -102,7 +122,22 @@ extension LifecycleState {
 
 extension Operation {
     /// The dependencies for which the operation waits.
+    ///
+    /// An operation that needs one of several waits for none of them in particular, unless all of
+    /// them wait for it: any of the others may let it go on.
     fileprivate var awaitedDependencies: [Operation] {
+        let all = unfinishedDependencies
+        guard all.count > 1, needsOneDependency else { return all }
+        return CycleSearch.areStuck(all, before: self) ? all : []
+    }
+
+    /// The dependencies without each of which the operation cannot go on.
+    fileprivate var dependenciesInNeed: [Operation] {
+        let all = unfinishedDependencies
+        return all.count > 1 && needsOneDependency ? [] : all
+    }
+
+    private var unfinishedDependencies: [Operation] {
         guard status.waits else { return [] }
         var awaited: [Operation] = []
         withLock {

@@ -119,7 +119,9 @@ private final class FirstSuccess<Element: Operation, Output: Sendable>: TypedOpe
             // Without a body to run, the operation needs no slot, and leaves a suspended queue.
             return cancel(because: decision.reasonOfCancellation)
         }
-        guard outcome == .succeeded, decision.isFirst(operation) else { return }
+        // The rest of them may wait for this operation, and none can free it any more.
+        guard outcome == .succeeded else { return CycleWatch.suspect() }
+        guard decision.isFirst(operation) else { return }
         transition { $0.readinessAnnounced() }
         decision.cancelOthers(than: operation, because: .replaced(by: operation.label))
     }

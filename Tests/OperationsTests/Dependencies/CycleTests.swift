@@ -92,6 +92,46 @@ struct CycleTests {
         }
     }
 
+    /// An operation that needs one of several is stuck only if all of them wait for it.
+    @Test func alternativeBreaksCycle() async {
+        await #expect(processExitsWith: .success) {
+            let cycles = Self.recordCycles()
+            let queue = OperationQueue()
+            let gate = Operation()
+            let a = TypedOperation { 1 }
+            let b = TypedOperation { () throws -> Int in throw NoConnection() }
+            (a.name, b.name) = ("a", "b")
+            b.addDependency(gate)
+            let first = queue.add("first", firstOf: a, b)
+            a.addDependency(first)
+            await queue.addOperations([a, b], waitUntilFinished: false)
+            await Self.waitForLook(cycles, "look")
+            #expect(cycles.events.count == 1)
+            // Only the operation that waits for the result is left.
+            gate.start()
+            #expect(await comesTrue { cycles.events.count == 2 })
+            #expect(Set(cycles.events[1]) == ["'a'", "'first'"])
+            a.cancel()
+            await queue.drain()
+        }
+    }
+
+    @Test func cycleThroughAllAlternativesIsReported() async {
+        await #expect(processExitsWith: .success) {
+            let cycles = Self.recordCycles()
+            let queue = OperationQueue()
+            let (a, b) = (TypedOperation { 1 }, TypedOperation { 2 })
+            let first = queue.add("first", firstOf: a, b)
+            a.addDependency(first)
+            b.addDependency(first)
+            await queue.addOperations([a, b], waitUntilFinished: false)
+            #expect(await comesTrue { cycles.events.count == 1 })
+            #expect(cycles.events[0].contains("'first'"))
+            first.cancel()
+            await queue.drain()
+        }
+    }
+
     @Test func cycleAfterBrokenCycleIsReported() async {
         await #expect(processExitsWith: .success) {
             let cycles = Self.recordCycles()
