@@ -282,22 +282,8 @@ proctype Canceller() {
 #endif
 
 #ifdef DEPENDENTS
-proctype Canceller() {
-    bool found;
-    atomic {
-        if
-        :: linked[T] && phase != finished && phase != executing ->
-            found = true;
-#ifndef BREAK_PENDING           /* marks no operation before the first is cancelled */
-            cancellationPending = true
-#endif
-        :: else
-        fi
-    }
-    if
-    :: found -> recordReason(otherReason)
-    :: else
-    fi;
+/* The cancellation of T is announced: a T on the fast path may leave from now on. */
+inline announceT() {
     atomic {
         if
         :: !isFinished[T] ->
@@ -306,6 +292,29 @@ proctype Canceller() {
         :: else
         fi
     }
+}
+
+proctype Canceller() {
+    bool found;
+    atomic { found = linked[T] && phase != finished && phase != executing }
+    if
+    :: found -> recordReason(otherReason)
+    :: else
+    fi;
+#ifdef BREAK_MARK_ORDER         /* T is marked before D, which waits for it */
+    announceT();
+#endif
+    atomic {
+        if
+#ifndef BREAK_PENDING           /* marks no operation before the first is cancelled */
+        :: found && phase != finished -> cancellationPending = true
+#endif
+        :: else
+        fi
+    }
+#ifndef BREAK_MARK_ORDER
+    announceT();
+#endif
     if
     :: found -> cancelD()
     :: else

@@ -435,7 +435,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// calling thread, in the order in which they were added; no operation ends as cancelled before
     /// its own call. An override that blocks holds back the calls after it, unless it waits for an
     /// operation or a queue: then the other operations are cancelled first.
-    open func cancelAllOperations() { CancelRound.cancel(cancelEntries()) }
+    open func cancelAllOperations() { cancelAll(because: .requested) }
 
     /// Blocks the calling thread until the queue is empty.
     ///

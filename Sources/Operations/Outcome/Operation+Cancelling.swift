@@ -47,41 +47,16 @@ extension Operation {
         switch extent {
         case .alone: cancel(because: reason, failure: nil)
         case .withDependents:
-            let operations = cancellationPendingWithDependents()
-            // Before any of them ends: a dependent that needs success would otherwise get that end
-            // as its reason.
-            for operation in operations { operation.note(reason) }
-            CancelRound.cancel(operations)
+            let order = Operation.dependentsFirst(from: [self], including: nil)
+            Operation.announceCancellations(of: order, because: reason)
+            // The operation itself comes first.
+            CancelRound.cancel(order.reversed())
         }
     }
 
     final func cancel(because reason: CancellationReason, failure: FailureRecord?) {
         note(reason, failure)
         cancel()
-    }
-
-    /// Announces the cancellation of the operation and of all its dependents; returns them. None
-    /// begins from now on.
-    private func cancellationPendingWithDependents() -> [Operation] {
-        _ = announceCancellation()
-        var found = [self]
-        var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
-        var next = 0
-        while next < found.count {
-            let operation = found[next]
-            next += 1
-            operation.withLock {
-                guard let edges = operation.edges.load(ordering: .relaxed) else { return }
-                Edges.forEachSuccessor(edges) { edge in
-                    guard let dependent = Self.reference(toDependent: edge.dependent),
-                        seen.insert(ObjectIdentifier(dependent)).inserted
-                    else { return }
-                    _ = dependent.announceCancellation()
-                    found.append(dependent)
-                }
-            }
-        }
-        return found
     }
 
     /// Calls `handler` once when the operation is cancelled, on the thread that cancels it.
@@ -124,7 +99,7 @@ extension OperationQueue {
     ///
     /// The reason is available as ``Operation/cancellationReason`` of each operation that was not
     /// cancelled before. Otherwise the method does what ``cancelAllOperations()`` does, but it does
-    /// not call an override of that method. Blocks that were added to the queue become operations.
+    /// not call an override of that method.
     ///
     /// - Complexity: O(operations and blocks in the queue).
     public final func cancelAllOperations(because reason: CancellationReason) {
@@ -133,21 +108,80 @@ extension OperationQueue {
 
     /// Cancels all operations in the queue but one; none begins after the first is cancelled.
     final func cancelAll(because reason: CancellationReason, except exception: Operation? = nil) {
-        let all = allOperations(includingBarriers: true)
-        Operation.cancel(all.filter { $0 !== exception }, because: reason)
+        CancelRound.cancel(cancelEntries(because: reason, except: exception))
     }
 }
 
 extension Operation {
-    /// Cancels several operations together; none begins after the first is cancelled.
+    /// Cancels several operations together. None of them begins because another one was cancelled.
+    ///
+    /// An operation on the fast path may leave as soon as its cancellation is announced. So each
+    /// operation is announced after those that wait for it: its dependents, and then, because most
+    /// queues go by the order of addition, those that come later in the list.
+    ///
+    /// - Complexity: O(operations and the edges between them).
     static func cancel(_ operations: [Operation], because reason: CancellationReason) {
-        for operation in operations {
-            // Recorded first: an operation on the fast path whose cancellation is pending may leave
-            // at any moment, and then counts as cancelled.
-            operation.note(reason)
-            _ = operation.announceCancellation()
+        var order = Array(operations.reversed())
+        if operations.contains(where: { $0.status.has(.hasSuccessors) }) {
+            let members = Set(operations.map { ObjectIdentifier($0) })
+            order = dependentsFirst(from: order, including: members)
         }
+        announceCancellations(of: order, because: reason)
         CancelRound.cancel(operations)
+    }
+
+    private static func announceCancellations(
+        of operations: [Operation], because reason: CancellationReason
+    ) {
+        // Recorded first: an operation whose cancellation is announced may leave at any moment, and
+        // then counts as cancelled. Its dependents would get its end as their reason.
+        for operation in operations { operation.note(reason) }
+        for operation in operations { _ = operation.announceCancellation() }
+    }
+
+    /// Returns operations in an order in which each comes after those of them that depend on it.
+    ///
+    /// - Parameters:
+    ///   - operations: where the search for dependents begins.
+    ///   - members: the operations to return; nil for all that are found.
+    private static func dependentsFirst(
+        from operations: [Operation], including members: Set<ObjectIdentifier>?
+    ) -> [Operation] {
+        var order: [Operation] = []
+        var seen: Set<ObjectIdentifier> = []
+        var stack: [(operation: Operation, isExpanded: Bool)] = []
+        for first in operations {
+            stack.append((first, false))
+            while let (operation, isExpanded) = stack.popLast() {
+                if isExpanded {
+                    order.append(operation)
+                } else if seen.insert(ObjectIdentifier(operation)).inserted {
+                    stack.append((operation, true))
+                    for dependent in operation.currentDependents {
+                        let id = ObjectIdentifier(dependent)
+                        if !seen.contains(id), members?.contains(id) != false {
+                            stack.append((dependent, false))
+                        }
+                    }
+                }
+            }
+        }
+        return order
+    }
+
+    /// The operations that depend on this one now.
+    private var currentDependents: [Operation] {
+        guard status.has(.hasSuccessors) else { return [] }
+        return withLock {
+            guard let edges = edges.load(ordering: .relaxed) else { return [] }
+            var dependents: [Operation] = []
+            Edges.forEachSuccessor(edges) { edge in
+                if let dependent = Self.reference(toDependent: edge.dependent) {
+                    dependents.append(dependent)
+                }
+            }
+            return dependents
+        }
     }
 }
 

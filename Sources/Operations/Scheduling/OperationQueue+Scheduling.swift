@@ -283,12 +283,14 @@ extension OperationQueue {
 
     /// Cancels the blocks, and the operations that cannot have overridden `cancel()`. Returns the
     /// other operations, which can no longer begin.
-    func cancelEntries() -> [Operation] {
+    func cancelEntries(
+        because reason: CancellationReason, except exception: Operation? = nil
+    ) -> [Operation] {
         eventOffering { state in
             // Until all entries are marked, no worker appends a dependent to its claim without
             // taking this lock.
             hints.bitwiseOr(1, ordering: .relaxed)
-            return state.cancelAll()
+            return state.cancelAll(because: reason, except: exception)
         }
     }
 

@@ -17,7 +17,11 @@ extension QueueState {
     /// All of this happens in one hold of the lock. Before the last operation is marked, no
     /// operation finishes because of the cancellation, and nothing begins that waits for one of
     /// these operations.
-    mutating func cancelAll() -> [Operation] {
+    ///
+    /// - Parameter exception: an operation that goes on.
+    mutating func cancelAll(
+        because reason: CancellationReason, except exception: Operation?
+    ) -> [Operation] {
         var others: [Operation] = []
         // Workers begin no other block from here on. A running block learns of the cancellation
         // from its operation.
@@ -27,6 +31,9 @@ extension QueueState {
                 let operation = entry.operation ?? drop(entry, at: place)
             else { continue }
             operation._withUnsafeGuaranteedRef { operation in
+                if operation === exception || operation.status.phase == .finished { return }
+                // An operation on the fast path may leave as soon as the lock is released.
+                operation.note(reason)
                 if operation.status.has(.fastPath), cancelOnFastPath(operation, place: place) {
                     return
                 }

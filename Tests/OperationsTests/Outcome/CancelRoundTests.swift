@@ -94,6 +94,50 @@ struct CancelRoundTests {
         #expect(missed.value == 0)
     }
 
+    /// The first operation may leave as soon as its cancellation is announced. Meanwhile the
+    /// announcements to those that wait for it go on, and none of them begins.
+    @Test(arguments: [Method.dependents, .several])
+    func noDependentBeginsBecauseItsDependencyHasLeft(method: Method) async {
+        // A round shows nothing if the first operation begins before its cancellation.
+        var (rounds, telling) = (0, 0)
+        while telling < 20, rounds < 2_000 {
+            rounds += 1
+            let (serial, wide) = (OperationQueue(width: 1), OperationQueue())
+            let (started, proceed) = (Signal(), Signal())
+            let (ran, begun) = (Tally(), Tally())
+            serial.addOperation { proceed.wait() }
+            let first = BlockOperation { ran.increment() }
+            let dependents = (0..<1_000).map { _ in BlockOperation { begun.increment() } }
+            for dependent in dependents { dependent.addDependency(first) }
+            serial.addOperation(first)
+            await wide.addOperations(dependents, waitUntilFinished: false)
+            async let isCancelled: Void = onThread {
+                started.send()
+                cancel(method, [first] + dependents, in: serial)
+            }
+            #expect(await started.arrives())
+            proceed.send()
+            await isCancelled
+            await serial.drain()
+            await wide.drain()
+            guard ran.value == 0 else { continue }
+            telling += 1
+            #expect(begun.value == 0)
+        }
+        #expect(telling == 20)
+    }
+
+    @Test func pendingBlocksAreDroppedWithAReason() async {
+        let queue = suspendedQueue()
+        let ran = Tally()
+        for _ in 0..<100 { queue.addOperation { ran.increment() } }
+        queue.cancelAllOperations(because: "the window was closed")
+        #expect(queue.snapshot { $0.droppedCount } == 100)
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(ran.value == 0)
+    }
+
     @Test func cancelMayWaitForAnotherCancelledOperation() async {
         let queue = suspendedQueue()
         let (first, second) = (Acting(), Watched())
