@@ -224,6 +224,32 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
         }
     }
 
+    /// Moves the entries of a lane that `isIncluded` returns true for to another lane. Returns how
+    /// many.
+    ///
+    /// - Complexity: O(places), in steps of 64 for the lanes.
+    mutating func moveReady(
+        from lane: Int, to other: Int, where isIncluded: (Element) -> Bool
+    ) -> Int {
+        setBits()
+        let before = lanes[lane].count
+        guard before > 0 else { return 0 }
+        // The first and the last places may have their bits in the same word, which comes twice.
+        for first in stride(from: head & ~63, to: tail, by: 64) {
+            let start = slot(first)
+            var members = lanes[lane].members(from: start)
+            var moved: UInt64 = 0
+            while members != 0 {
+                let bit = members.trailingZeroBitCount
+                members &= members - 1
+                if isIncluded(slots[start + bit]) { moved |= 1 << UInt64(bit) }
+            }
+            lanes[lane].remove(moved, from: start)
+            lanes[other].insert(moved, from: start)
+        }
+        return before - lanes[lane].count
+    }
+
     // MARK: Growing
 
     /// Makes space for further entries. At least doubles the capacity or, if at least half of the

@@ -86,18 +86,16 @@ extension QueueState {
         }
     }
 
-    /// Drops the block at a place, if it is pending. A worker releases it.
+    /// Drops the blocks that are pending. A worker releases them. If somebody observes how each
+    /// operation ends, makes their operations instead.
     ///
-    /// - Returns: the operation that was made in place of dropping the block, because somebody
-    ///   observes how each operation ends; nil if there is none.
-    mutating func drop(_ block: Entry, at place: Int) -> Reference? {
-        guard ring.isReady(place, lane: PriorityLanes.normal) else { return nil }
-        if isInstrumented || notifiesEach { return makeOperation(for: block, at: place) }
-        ring.clearReady(place, lane: PriorityLanes.normal)
-        readyCount -= 1
-        ring.setReady(place, lane: OperationRing.cancelledLane)
-        droppedCount += 1
-        return nil
+    /// - Complexity: O(places).
+    mutating func dropBlocks() {
+        if isInstrumented || notifiesEach { return materializeAll() }
+        let dropped = ring.moveReady(
+            from: PriorityLanes.normal, to: OperationRing.cancelledLane, where: \.isBlock)
+        readyCount -= dropped
+        droppedCount += dropped
     }
 
     /// Makes the operation that the block at a place would have been from the beginning, in the

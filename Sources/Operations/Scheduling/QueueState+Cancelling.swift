@@ -26,10 +26,9 @@ extension QueueState {
         // Workers begin no other block from here on. A running block learns of the cancellation
         // from its operation.
         materializeRunning()
+        dropBlocks()
         for place in ring.head..<ring.tail {
-            guard let entry = ring[place],
-                let operation = entry.operation ?? drop(entry, at: place)
-            else { continue }
+            guard let operation = ring[place]?.operation else { continue }
             operation._withUnsafeGuaranteedRef { operation in
                 if operation === exception || operation.status.phase == .finished { return }
                 // An operation on the fast path may leave as soon as the lock is released.

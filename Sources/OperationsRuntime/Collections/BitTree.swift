@@ -99,6 +99,16 @@ package struct BitTree {
         if words[index >> 6] == 0 { unmark(index >> 6) }
     }
 
+    /// Removes members among 64 numbers in a row.
+    @inlinable
+    package mutating func remove(_ members: UInt64, from first: Int) {
+        if members == 0 { return }
+        assert(words[first >> 6] & members == members)
+        words[first >> 6] ^= members
+        count -= members.nonzeroBitCount
+        if words[first >> 6] == 0 { unmark(first >> 6) }
+    }
+
     @inlinable
     mutating func unmark(_ wordIndex: Int) {
         var index = wordIndex

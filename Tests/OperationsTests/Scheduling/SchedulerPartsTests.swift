@@ -107,6 +107,12 @@ struct SchedulerPartsTests {
                 }
                 #expect(taken == expected)
                 for place in taken { entries[place].map { lanes[$0] = nil } }
+            case ..<88:
+                let other = (lane + 1 + random.below(5)) % 6
+                let moving = ready(lane).compactMap { entries[$0] }.filter { $0 % 3 != 0 }
+                let moved = ring.moveReady(from: lane, to: other) { $0 % 3 != 0 }
+                #expect(moved == moving.count)
+                for entry in moving { lanes[entry] = other }
             default:
                 guard let place else { continue }
                 let neighbors = (place..<place + 70).prefix { place in
@@ -288,7 +294,7 @@ struct SchedulerPartsTests {
             }
         }
         state.typicalNanoseconds = 10
-        if areCancelled { _ = state.cancelAll() }
+        if areCancelled { _ = state.cancelAll(because: .requested, except: nil) }
         var sizes: [Int] = []
         var claims: [Claim] = []
         while true {
