@@ -3,6 +3,7 @@ enum Kind: String, Codable, CaseIterable, Sendable {
     // Work.
     case blocks, operations, subclasses, starters, bodies, graphs, pieces, barriers, groups
     case dependencies, keys, rates, budgets, times, shares, capacities, nested, temporaries, scopes
+    case retries, timeouts, repeats, waitingCapacities, ownReadiness, shutDowns
     // Settings; `serial` is for queues of width 1.
     case serial, priorities, qualities, orders, overflow, suspension, widths, dispatch
     // Disturbances.
@@ -29,7 +30,8 @@ enum Kind: String, Codable, CaseIterable, Sendable {
         switch self {
         case .blocks, .operations, .subclasses, .starters, .bodies, .graphs, .pieces, .barriers,
             .groups, .dependencies, .keys, .rates, .budgets, .times, .shares, .capacities, .nested,
-            .temporaries, .scopes:
+            .temporaries, .scopes, .retries, .timeouts, .repeats, .waitingCapacities,
+            .ownReadiness, .shutDowns:
             true
         default: false
         }

@@ -76,7 +76,7 @@ private struct Draft {
             target: id > 0 ? max(0, id - 1 - random.below(12)) : nil)
         switch kind {
         case .graphs: step.count = 1 + random.below(isOften ? 6 : 40)
-        case .groups, .scopes, .temporaries: step.count = 1 + random.below(8)
+        case .groups, .scopes, .temporaries, .shutDowns: step.count = 1 + random.below(8)
         case .widths:
             step.count = [2, 3, -1][random.below(3)]
             if kinds.contains(.serial), random.happens(1, in: 2) { step.count = 1 }

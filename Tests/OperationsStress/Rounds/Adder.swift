@@ -35,6 +35,12 @@ final class Adder {
         case .nested: addNested(step, to: queue)
         case .temporaries: addToTemporary(step)
         case .scopes: addToScope(step)
+        case .retries: addRetried(step, to: queue)
+        case .timeouts: addTimed(step, to: queue)
+        case .repeats: addRepeated(step, to: queue)
+        case .waitingCapacities: addOnceThereIsCapacity(step, to: queue)
+        case .ownReadiness: addReadyLater(step, to: queue)
+        case .shutDowns: addToQueueThatShutsDown(step)
         case .priorities, .qualities, .orders, .overflow, .suspension, .widths, .dispatch,
             .serial:
             configure(step, queue)
