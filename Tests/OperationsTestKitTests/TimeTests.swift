@@ -136,7 +136,7 @@ struct TimeTests {
                 #expect(clock.now.advanced(by: time) > clock.now)
                 let gate = TestGate()
                 let waiting = queue.add { await gate.wait() }
-                let waiter = queue.add { await waiting.finished(timeout: time) }
+                let waiter = queue.add { await waiting.finished(within: time) }
                 try scheduler.advance(by: .seconds(1))
                 gate.open()
                 try scheduler.run()

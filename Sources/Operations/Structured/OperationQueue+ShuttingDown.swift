@@ -47,11 +47,11 @@ extension OperationQueue {
         Operation.cancel(
             allOperations().filter { $0.isOnHold(beyond: time) }, because: shutDownReason)
         await withTaskCancellationHandler {
-            if time > .zero, await finished(timeout: time.limitedToLongestTime) { return }
+            if time > .zero, await finished(within: time.limitedToLongestTime) { return }
             // Again and again: an addition may have been under way when the queue was shut down.
             repeat {
                 cancelRest()
-            } while await !finished(timeout: .milliseconds(100))
+            } while await !finished(within: .milliseconds(100))
         } onCancel: {
             cancelRest()
         }

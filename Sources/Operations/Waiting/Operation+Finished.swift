@@ -14,12 +14,12 @@ extension Operation {
     /// Cancelling the task does not end the wait, and the wait does not affect the operation.
     ///
     /// - Returns: Whether the operation has finished.
-    public final func finished(timeout: Duration) async -> Bool {
+    public final func finished(within limit: Duration) async -> Bool {
         if let operation = TaskContext.operation { promote(byWaitOf: operation) }
         let companion = companionOfWait()
         defer { companion?.waitEnded() }
         return await TimedWait.wait(
-            atMost: timeout, by: retainedQueue()?.time ?? .continuous, enter: register,
+            atMost: limit, by: retainedQueue()?.time ?? .continuous, enter: register,
             leave: removeWaiter)
     }
 
@@ -28,13 +28,13 @@ extension Operation {
     /// Another worker takes the place of a worker thread that waits here.
     ///
     /// - Returns: Whether the operation has finished.
-    @available(*, noasync, message: "write: await operation.finished(timeout: …)")
-    public final func waitUntilFinished(timeout: Duration) -> Bool {
+    @available(*, noasync, message: "write: await operation.finished(within: …)")
+    public final func waitUntilFinished(within limit: Duration) -> Bool {
         let latch = Latch()
         guard let ticket = register(.thread(latch)) else { return true }
         CancelRound.willBlock()
         promoteForWait()
-        if latch.waitOnWorker(atMost: timeout) { return true }
+        if latch.waitOnWorker(atMost: limit) { return true }
         removeWaiter(ticket)
         return false
     }
@@ -53,12 +53,12 @@ extension OperationQueue {
     /// Suspends the calling task until the queue is empty, or until the time limit passes.
     ///
     /// - Returns: Whether the queue became empty in time.
-    public final func finished(timeout: Duration) async -> Bool {
+    public final func finished(within limit: Duration) async -> Bool {
         if let operation = TaskContext.operation { promoteAll(byWaitOf: operation) }
         let companion = waitBegins()
         defer { companion?.waitEnded() }
         return await TimedWait.wait(
-            atMost: timeout, by: time, enter: register, leave: removeWaiter)
+            atMost: limit, by: time, enter: register, leave: removeWaiter)
     }
 
     /// Blocks the calling thread until the queue is empty, or until the time limit passes.
@@ -66,19 +66,46 @@ extension OperationQueue {
     /// Another worker takes the place of a worker thread that waits here.
     ///
     /// - Returns: Whether the queue became empty in time.
-    @available(*, noasync, message: "write: await queue.finished(timeout: …)")
-    public final func waitUntilAllOperationsAreFinished(timeout: Duration) -> Bool {
+    @available(*, noasync, message: "write: await queue.finished(within: …)")
+    public final func waitUntilAllOperationsAreFinished(within limit: Duration) -> Bool {
         if isOverForCaller(isTimed: true) { return true }
         let latch = Latch()
         guard let ticket = register(.thread(latch)) else { return true }
         CancelRound.willBlock()
         promoteAllForWait()
-        if latch.waitOnWorker(atMost: timeout) { return true }
+        if latch.waitOnWorker(atMost: limit) { return true }
         removeWaiter(ticket)
         return false
     }
 
     private func removeWaiter(_ ticket: TicketList<Waiter>.Ticket) {
         event { $0.waiterLeft(ticket) }
+    }
+}
+
+// The label of Dispatch's waits, with the label to write instead. In this library a timeout limits
+// the work, and not a wait for the work.
+
+extension Operation {
+    /// Not available: use ``finished(within:)``.
+    @available(*, unavailable, renamed: "finished(within:)")
+    public final func finished(timeout: Duration) async -> Bool { await finished(within: timeout) }
+
+    /// Not available: use ``waitUntilFinished(within:)``.
+    @available(*, unavailable, renamed: "waitUntilFinished(within:)")
+    public final func waitUntilFinished(timeout: Duration) -> Bool {
+        waitUntilFinished(within: timeout)
+    }
+}
+
+extension OperationQueue {
+    /// Not available: use ``finished(within:)``.
+    @available(*, unavailable, renamed: "finished(within:)")
+    public final func finished(timeout: Duration) async -> Bool { await finished(within: timeout) }
+
+    /// Not available: use ``waitUntilAllOperationsAreFinished(within:)``.
+    @available(*, unavailable, renamed: "waitUntilAllOperationsAreFinished(within:)")
+    public final func waitUntilAllOperationsAreFinished(timeout: Duration) -> Bool {
+        waitUntilAllOperationsAreFinished(within: timeout)
     }
 }

@@ -83,10 +83,10 @@ extension Adder {
         case .threadWaits:
             switch step.style {
             case 0...4: queue.waitUntilAllOperationsAreFinished()
-            case 5, 6: _ = queue.waitUntilAllOperationsAreFinished(timeout: .milliseconds(1))
+            case 5, 6: _ = queue.waitUntilAllOperationsAreFinished(within: .milliseconds(1))
             default:
                 // The watchdog comes earlier.
-                _ = queue.waitUntilAllOperationsAreFinished(timeout: .seconds(3_600))
+                _ = queue.waitUntilAllOperationsAreFinished(within: .seconds(3_600))
             }
         case .taskWaits: begin { await queue.finished() }
         default:

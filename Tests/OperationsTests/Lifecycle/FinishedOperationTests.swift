@@ -92,9 +92,9 @@ struct FinishedOperationTests {
 
     private static let waits: [@Sendable (Operation, OperationQueue) -> Void] = [
         { operation, _ in operation.waitUntilFinished() },
-        { operation, _ in _ = operation.waitUntilFinished(timeout: .seconds(200)) },
+        { operation, _ in _ = operation.waitUntilFinished(within: .seconds(200)) },
         { _, queue in queue.waitUntilAllOperationsAreFinished() },
-        { _, queue in _ = queue.waitUntilAllOperationsAreFinished(timeout: .seconds(200)) },
+        { _, queue in _ = queue.waitUntilAllOperationsAreFinished(within: .seconds(200)) },
     ]
 
     /// A wait that does not return stops the program, or hangs.

@@ -359,7 +359,7 @@ struct ObservationTests {
         follower.addDependency(first)
         outside.addDependency(first)
         let observation = outside.observe(\.isReady) { _, _ in
-            seen.record(follower.waitUntilFinished(timeout: .seconds(60)))
+            seen.record(follower.waitUntilFinished(within: .seconds(60)))
         }
         await queue.addOperations([first, follower], waitUntilFinished: false)
         queue.isSuspended = false

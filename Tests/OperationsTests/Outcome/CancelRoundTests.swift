@@ -143,7 +143,7 @@ struct CancelRoundTests {
         let (first, second) = (Acting(), Watched())
         let waited = TestRecorder<Bool>()
         first.action.withLock {
-            $0 = { waited.record(second.waitUntilFinished(timeout: .seconds(100))) }
+            $0 = { waited.record(second.waitUntilFinished(within: .seconds(100))) }
         }
         await queue.addOperations([first, second], waitUntilFinished: false)
         await onThread { queue.cancelAllOperations() }
@@ -157,15 +157,15 @@ struct CancelRoundTests {
         let operations = [Acting(), Acting(), Acting()]
         let waited = TestRecorder<Bool>()
         operations[0].action.withLock {
-            $0 = { waited.record(operations[0].waitUntilFinished(timeout: .seconds(100))) }
+            $0 = { waited.record(operations[0].waitUntilFinished(within: .seconds(100))) }
         }
         operations[1].action.withLock {
             $0 = {
-                waited.record(queue.waitUntilAllOperationsAreFinished(timeout: .seconds(100)))
+                waited.record(queue.waitUntilAllOperationsAreFinished(within: .seconds(100)))
             }
         }
         operations[2].action.withLock {
-            $0 = { waited.record(operations[1].waitUntilFinished(timeout: .seconds(100))) }
+            $0 = { waited.record(operations[1].waitUntilFinished(within: .seconds(100))) }
         }
         await queue.addOperations(operations, waitUntilFinished: false)
         await onThread { queue.cancelAllOperations() }

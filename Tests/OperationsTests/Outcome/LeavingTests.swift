@@ -23,7 +23,7 @@ private func expectLeaving(
     #expect(left.wait())
     // Two workers may end operations at the same time, and the last one may be quicker.
     for operation in operations {
-        #expect(operation.waitUntilFinished(timeout: .seconds(60)))
+        #expect(operation.waitUntilFinished(within: .seconds(60)))
     }
     computing.end()
 }
@@ -51,10 +51,10 @@ struct LeavingTests {
             computing.begin()
             let waiting = (0..<100).map { number in computing.queue.add { number } }
             waiting[50].cancel()
-            #expect(await waiting[50].finished(timeout: .seconds(60)))
+            #expect(await waiting[50].finished(within: .seconds(60)))
             let behind = computing.queue.add(after: waiting) { 1 }
             behind.cancel()
-            #expect(await behind.finished(timeout: .seconds(60)))
+            #expect(await behind.finished(within: .seconds(60)))
             #expect(!waiting[0].isFinished)
             computing.end()
         }
@@ -77,7 +77,7 @@ struct LeavingTests {
             for _ in 0..<10_000 { queue.addOperation { Issue.record("a cancelled block ran") } }
             for number in 0..<10_000 { queue.add { number } }
             queue.cancelAllOperations()
-            #expect(await queue.finished(timeout: .seconds(60)))
+            #expect(await queue.finished(within: .seconds(60)))
             computing.end()
         }
     }

@@ -26,7 +26,7 @@ struct GrowthTests {
                 let operation = BlockOperation {}
                 await withTaskGroup { group in
                     for _ in 0..<count {
-                        group.addTask { _ = await operation.finished(timeout: .milliseconds(50)) }
+                        group.addTask { _ = await operation.finished(within: .milliseconds(50)) }
                     }
                 }
                 operation.start()
@@ -41,7 +41,7 @@ struct GrowthTests {
                 queue.addOperation {}
                 await withTaskGroup { group in
                     for _ in 0..<count {
-                        group.addTask { _ = await queue.finished(timeout: .milliseconds(50)) }
+                        group.addTask { _ = await queue.finished(within: .milliseconds(50)) }
                     }
                 }
                 queue.isSuspended = false

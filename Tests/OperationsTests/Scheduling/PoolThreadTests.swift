@@ -93,7 +93,7 @@ struct PoolThreadTests {
                 let blocked = 2 * WorkerPool.cores + 4
                 for _ in 0..<blocked { queue.addOperation { opened.wait() } }
                 queue.addOperation { for _ in 0..<blocked { opened.signal() } }
-                let isOver = queue.waitUntilAllOperationsAreFinished(timeout: .seconds(120))
+                let isOver = queue.waitUntilAllOperationsAreFinished(within: .seconds(120))
                 exit(isOver && fopen("/dev/null", "r") == nil ? EXIT_SUCCESS : EXIT_FAILURE)
             }
             while true { pause() }

@@ -40,31 +40,31 @@ struct PoolTimeTests {
                 let queue = OperationQueue()
                 queue.maxConcurrentOperationCount = 20
                 let delayed = queue.add(.delay(span)) {}
-                Self.require(delayed.waitUntilFinished(timeout: limit), "a delay")
+                Self.require(delayed.waitUntilFinished(within: limit), "a delay")
                 let limited = queue.add(.timeout(span)) { () async throws in
                     let gate = AsyncGate()
                     try await gate.wait()
                 }
-                Self.require(limited.waitUntilFinished(timeout: limit), "a timeout")
+                Self.require(limited.waitUntilFinished(within: limit), "a timeout")
                 let dated = queue.add(.deadline(in: span)) { () async throws in
                     let gate = AsyncGate()
                     try await gate.wait()
                 }
-                Self.require(dated.waitUntilFinished(timeout: limit), "a deadline")
+                Self.require(dated.waitUntilFinished(within: limit), "a deadline")
                 let retried = queue.add(.retry(1, backoff: .constant(span))) {
                     if Operation.current?.attempt == 1 { throw Refusal() }
                 }
-                Self.require(retried.waitUntilFinished(timeout: limit), "a further attempt")
+                Self.require(retried.waitUntilFinished(within: limit), "a further attempt")
                 let runs = Tally()
                 let periodic = queue.add(.every(span)) {
                     if runs.increment() == 3 { throw Refusal() }
                 }
-                Self.require(periodic.waitUntilFinished(timeout: limit), "a third run")
+                Self.require(periodic.waitUntilFinished(within: limit), "a third run")
                 let never = Operation()
                 let waiting = queue.add { () async -> Bool in
-                    await never.finished(timeout: span)
+                    await never.finished(within: span)
                 }
-                Self.require(waiting.waitUntilFinished(timeout: limit), "the end of a wait")
+                Self.require(waiting.waitUntilFinished(within: limit), "the end of a wait")
                 exit(EXIT_SUCCESS)
             }
             while true { pause() }

@@ -76,7 +76,7 @@ struct FailurePolicyTests {
                 switch wait {
                 case .value: try await other.value
                 case .finished: await other.finished()
-                case .timeout: _ = await other.finished(timeout: .seconds(3600))
+                case .timeout: _ = await other.finished(within: .seconds(3600))
                 case .queue: await queue.finished()
                 case .capacity: _ = try await queue.add(capacity: 1) {}
                 case .shared: _ = try await queue.sharedValue(by: 1) { try await untilCancelled() }
@@ -98,7 +98,7 @@ struct FailurePolicyTests {
                     if hasFinished { #expect(await comesTrue { parsed.isFinished }) }
                     switch kind {
                     case 0: await page.finished()
-                    case 1: _ = await page.finished(timeout: .seconds(60))
+                    case 1: _ = await page.finished(within: .seconds(60))
                     case 2: _ = try? await page.value
                     default: _ = try? await parsed.value
                     }

@@ -59,7 +59,7 @@ struct ExtremeValueTests {
         if time > .zero {
             #expect(try await done.value == 1)
             let delayed = queue.add(.delay(time), .deadline(in: time)) { 1 }
-            #expect(await done.finished(timeout: time))
+            #expect(await done.finished(within: time))
             let attempts = Tally()
             let failing = queue.add(.retry(1, backoff: .constant(time))) {
                 attempts.increment()

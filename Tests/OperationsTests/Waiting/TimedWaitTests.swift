@@ -9,28 +9,28 @@ struct TimedWaitTests {
     @Test func waitEndsAtTimeout() async {
         let queue = suspendedQueue()
         let operation = queue.add {}
-        #expect(await !operation.finished(timeout: .milliseconds(1)))
-        #expect(await !queue.finished(timeout: .milliseconds(1)))
+        #expect(await !operation.finished(within: .milliseconds(1)))
+        #expect(await !queue.finished(within: .milliseconds(1)))
         let isFinished = await onThread {
-            operation.waitUntilFinished(timeout: .milliseconds(1))
-                || queue.waitUntilAllOperationsAreFinished(timeout: .milliseconds(1))
+            operation.waitUntilFinished(within: .milliseconds(1))
+                || queue.waitUntilAllOperationsAreFinished(within: .milliseconds(1))
         }
         #expect(!isFinished)
         #expect(operation.withExtras { $0.waiters.isEmpty })
         queue.isSuspended = false
         await queue.finished()
-        #expect(await operation.finished(timeout: .zero))
-        #expect(await queue.finished(timeout: .zero))
+        #expect(await operation.finished(within: .zero))
+        #expect(await queue.finished(within: .zero))
     }
 
     @Test func waitEndsBeforeTimeout() async {
         let queue = suspendedQueue()
         let operation = queue.add {}
-        async let first = operation.finished(timeout: .seconds(3600))
-        async let second = queue.finished(timeout: .seconds(3600))
-        async let third = onThread { operation.waitUntilFinished(timeout: .seconds(1_000_000)) }
+        async let first = operation.finished(within: .seconds(3600))
+        async let second = queue.finished(within: .seconds(3600))
+        async let third = onThread { operation.waitUntilFinished(within: .seconds(1_000_000)) }
         async let fourth = onThread {
-            queue.waitUntilAllOperationsAreFinished(timeout: .seconds(3600))
+            queue.waitUntilAllOperationsAreFinished(within: .seconds(3600))
         }
         queue.isSuspended = false
         let all = await [first, second, third, fourth]
@@ -42,12 +42,12 @@ struct TimedWaitTests {
         let queue = suspendedQueue()
         let limited = queue.add(.timeout(forever), .deadline(in: forever)) {}
         let delayed = queue.add(.delay(forever)) {}
-        async let inTime = limited.finished(timeout: forever)
-        async let onTime = onThread { limited.waitUntilFinished(timeout: forever) }
+        async let inTime = limited.finished(within: forever)
+        async let onTime = onThread { limited.waitUntilFinished(within: forever) }
         queue.isSuspended = false
         let both = await [inTime, onTime]
         #expect(both == [true, true])
-        #expect(await !delayed.finished(timeout: .milliseconds(1)))
+        #expect(await !delayed.finished(within: .milliseconds(1)))
         delayed.cancel()
         await queue.finished()
     }
@@ -57,8 +57,8 @@ struct TimedWaitTests {
         let operation = BlockOperation {}
         queue.addOperation(operation)
         for _ in 0..<10 {
-            #expect(await operation.finished(timeout: .milliseconds(1)) == false)
-            #expect(await queue.finished(timeout: .milliseconds(1)) == false)
+            #expect(await operation.finished(within: .milliseconds(1)) == false)
+            #expect(await queue.finished(within: .milliseconds(1)) == false)
         }
         #expect(operation.existingExtras?.waiters.isEmpty == true)
         #expect(queue.snapshot { $0.waiters.isEmpty })

@@ -8,13 +8,13 @@ extension OperationsPeer {
         case .operationTimeouts:
             let operation = BlockOperation {}
             defer { operation.start() }
-            return timeouts(count) { await operation.finished(timeout: .milliseconds(100)) }
+            return timeouts(count) { await operation.finished(within: .milliseconds(100)) }
         case .queueTimeouts:
             let queue = OperationQueue()
             queue.isSuspended = true
             queue.addOperation {}
             defer { queue.isSuspended = false }
-            return timeouts(count) { await queue.finished(timeout: .milliseconds(100)) }
+            return timeouts(count) { await queue.finished(within: .milliseconds(100)) }
         case .barriers: return barriers(count)
         case .nestedWaits: return nestedWaits(count)
         case .nestedGroups: return nestedGroups(count)
