@@ -91,6 +91,20 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Check ``isCancelled-property`` now and then, and return early if it is true.
     open func main() {}
 
+    /// Not available: subclass ``TypedOperation``, whose `main()` may be `async`.
+    ///
+    /// An override that is `async` gets this message. The result is optional so that the override
+    /// of a `TypedOperation<Void>` still has exactly one method of its own type.
+    @available(
+        *, unavailable,
+        message: """
+            an async main() belongs to TypedOperation: subclass TypedOperation<Void>, or write \
+            queue.add { … }
+            """
+    )
+    @_disfavoredOverload
+    open func main() async throws -> Void? { nil }
+
     /// Asks the operation to stop.
     ///
     /// - An operation that has not started never runs its ``main()`` and leaves its queue at once,
