@@ -9,7 +9,7 @@ extension JobTransaction {
     public static func postgres(_ connection: OpaquePointer) -> JobTransaction {
         JobTransaction { database, body in
             guard let database = database as? PostgresDatabase else {
-                throw JobError.unusableStore(
+                throw JobError.wrongTransaction(
                     store: database.description,
                     reason: "the connection is to another database: one of PostgreSQL")
             }

@@ -103,13 +103,18 @@ final class PostgresDatabase: JobDatabase {
                 reason: "\(failure). The tables of durable jobs belong to another role: connect as "
                     + "that role, or let it grant you the rights")
         case "53100":
-            .unusableStore(store: store, reason: "\(failure). The disk of the server is full")
+            .unavailableStore(store: store, reason: "\(failure). The disk of the server is full")
         // A lock timeout, a statement timeout, or a deadlock that did not end.
         case "55P03", "57014", "40P01": .locked(store: store, reason: failure.description)
         case "22P05", "22021": unstorable(failure)
         case let code? where ["22", "23", "54"].contains(code.prefix(2)):
             .refused(store: store, reason: failure.description)
-        default: .unusableStore(store: store, reason: failure.description)
+        // A wrong login, a missing database, schema or table, or a statement that the server does
+        // not understand.
+        case let code? where ["0A", "28", "3D", "3F", "42"].contains(code.prefix(2)):
+            .unusableStore(store: store, reason: failure.description)
+        // A connection that was lost, or a server that stops, or lacks memory.
+        default: .unavailableStore(store: store, reason: failure.description)
         }
     }
 

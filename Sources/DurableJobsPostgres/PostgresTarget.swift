@@ -72,12 +72,12 @@ struct PostgresTarget: Sendable {
         ]
         let connection = Self.withArrays(defaults) { PQconnectdbParams($0, $1, 1) }
         guard let connection else {
-            throw JobError.unusableStore(store: description, reason: "there is no memory")
+            throw JobError.unavailableStore(store: description, reason: "there is no memory")
         }
         guard PQstatus(connection) == CONNECTION_OK else {
             let text = String(cString: PQerrorMessage(connection))
             PQfinish(connection)
-            throw JobError.unusableStore(store: description, reason: explain(text))
+            throw JobError.unavailableStore(store: description, reason: explain(text))
         }
         let version = PQserverVersion(connection)
         guard version >= Self.oldestServer else {

@@ -57,7 +57,10 @@ public protocol Job: Codable, Sendable {
     ///
     /// - Throws: any error: the attempt has failed, and another one follows if the job has retries
     ///   left; it has none unless ``JobTrait/retry(_:backoff:)`` says so. After a
-    ///   ``PermanentFailure`` no attempt follows.
+    ///   ``PermanentFailure``, or a ``JobError`` that is about the job itself, no attempt follows.
+    ///   An attempt whose calls of a queue throw ``JobError/unavailableStore(store:reason:)``,
+    ///   ``JobError/locked(store:reason:)`` or ``JobError/closed`` is postponed, as by
+    ///   ``PostponedAttempt``: the job is not the cause.
     func perform(in context: JobContext) async throws -> Output
 }
 

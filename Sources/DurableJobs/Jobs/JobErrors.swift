@@ -23,8 +23,17 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
     case unreadableResult(JobID, reason: String)
     /// A newer version of the library made the store's tables.
     case newerSchema(store: String, found: Int, supported: Int)
-    /// The store cannot be used, for the reason given.
+    /// The store cannot be used until somebody changes it, its rights or its address, for the
+    /// reason given.
     case unusableStore(store: String, reason: String)
+    /// The store cannot be reached, or cannot do what was asked at this moment, for the reason
+    /// given. The same call may succeed later.
+    case unavailableStore(store: String, reason: String)
+    /// The store has no batch with this number.
+    case unknownBatch(Int64, store: String)
+    /// The connection of a ``JobTransaction`` cannot store jobs of the queue, for the reason given:
+    /// it is to another database, or in no transaction. Nothing was changed.
+    case wrongTransaction(store: String, reason: String)
     /// Another transaction has kept a row or a key locked for too long, such as one of the program
     /// that stays open. Nothing was changed.
     case locked(store: String, reason: String)
@@ -73,6 +82,10 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
             "\(store) has the schema \(found) of a newer version of the library, and this version "
                 + "supports \(supported): update this program"
         case .unusableStore(let store, let reason): "\(store) cannot be used: \(reason)"
+        case .unavailableStore(let store, let reason): "\(store) cannot be used now: \(reason)"
+        case .unknownBatch(let id, let store): "\(store) has no batch \(id)"
+        case .wrongTransaction(let store, let reason):
+            "the transaction cannot store jobs in \(store): \(reason)"
         case .locked(let store, let reason):
             "\(store): another transaction keeps what this one needs: \(reason); end transactions "
                 + "soon"
@@ -86,6 +99,29 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
         case .valueNotProvided(let type):
             "the worker provides no value of the type \(type): add one to its options"
         case .closed: "the store has been closed"
+        }
+    }
+}
+
+extension JobError {
+    /// What the error does to the attempt of a job that throws it.
+    enum Effect {
+        /// No other attempt follows, because each would end in the same way.
+        case permanent
+        /// The attempt counts as a failure, and another one follows if retries are left.
+        case failure
+        /// Another attempt follows, and this one does not count: the job is not the cause.
+        case postponement
+    }
+
+    var effect: Effect {
+        switch self {
+        case .argumentsTooLarge, .resultTooLarge, .attachmentTooLarge, .invalidTrait, .invalidName,
+            .unknownJobs, .unknownBatch, .dependencyCycle, .noQueue, .duplicateName,
+            .wrongTransaction, .refused, .unstorableText, .valueNotProvided:
+            .permanent
+        case .unusableStore, .newerSchema, .unreadableResult, .abandonedBatch: .failure
+        case .unavailableStore, .locked, .closed: .postponement
         }
     }
 }

@@ -9,12 +9,11 @@ public struct JobBatch: Sendable {
 
     /// The numbers of the batch's jobs. Their cost does not depend on the number of jobs.
     ///
-    /// - Throws: ``JobError`` if the store does not know the batch.
+    /// - Throws: ``JobError/unknownBatch(_:store:)``.
     public var counts: JobBatchCounts {
         get async throws {
             guard let counts = try await queue.store.batch(id) else {
-                throw JobError.unusableStore(
-                    store: queue.store.description, reason: "it has no batch \(id)")
+                throw JobError.unknownBatch(id, store: queue.store.description)
             }
             return counts
         }
@@ -96,8 +95,7 @@ final class BatchWriter<J: Job> {
         (self.queue, self.traits, self.limit) = (queue, traits, max(1, limit))
         if let batch {
             guard try await queue.store.renewWriter(of: batch.id) else {
-                throw JobError.unusableStore(
-                    store: queue.store.description, reason: "it has no batch \(batch.id)")
+                throw JobError.unknownBatch(batch.id, store: queue.store.description)
             }
             self.batch = batch.id
         } else {

@@ -24,7 +24,7 @@ extension JobTransaction {
         _ pointer: OpaquePointer?, _ database: any JobDatabase
     ) throws -> SQLiteConnection {
         func refusal(_ reason: String) -> JobError {
-            .unusableStore(store: database.description, reason: reason)
+            .wrongTransaction(store: database.description, reason: reason)
         }
         guard let pointer else { throw refusal("the connection of the transaction is closed") }
         let connection = SQLiteConnection(borrowing: pointer)

@@ -117,7 +117,7 @@ package final class SQLiteDatabase: JobDatabase {
         do {
             return try await body()
         } catch let error as SQLiteError {
-            throw JobError.unusableStore(store: store, reason: error.description)
+            throw error.jobError(store)
         }
     }
 

@@ -36,7 +36,9 @@ struct SQLiteError: Error, CustomStringConvertible {
         case SQLITE_BUSY, SQLITE_LOCKED: .locked(store: store, reason: description)
         case SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH:
             .refused(store: store, reason: description)
-        default: .unusableStore(store: store, reason: description)
+        case SQLITE_ERROR, SQLITE_NOTADB, SQLITE_CORRUPT, SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
+            .unusableStore(store: store, reason: description)
+        default: .unavailableStore(store: store, reason: description)
         }
     }
 }

@@ -417,7 +417,7 @@ package enum Enqueueing {
                 return (JobID(row.integer(0)), true)
             }
         }
-        throw JobError.unusableStore(
+        throw JobError.unavailableStore(
             store: queue, reason: "jobs with one unique key come and go too quickly")
     }
 }

@@ -209,13 +209,23 @@ extension AttemptVerdict {
         if let error = error as? PostponedAttempt {
             return .postponed(reason: reason, for: error.delay.limitedForStore)
         }
+        let effect = (error as? JobError)?.effect
+        if effect == .postponement { return .postponed(reason: reason, for: pause(after: job)) }
         let isPermanent =
-            error is PermanentFailure || error is JobError || error is OperationDeadlineExceeded
+            error is PermanentFailure || effect == .permanent || error is OperationDeadlineExceeded
         guard !isPermanent, job.failures < job.retryLimit else {
             return .discarded(error: reason)
         }
         let wait = BackoffText.wait(job.backoff, beforeRetry: job.failures + 1)
         return .retry(error: reason, after: wait)
+    }
+
+    /// The wait after an attempt to which a store gave no answer: the job's back-off, within
+    /// limits. An outage keeps no job for long after its end, and a job without a back-off does not
+    /// ask all the time.
+    private static func pause(after job: ClaimedJob) -> Duration {
+        let wait = BackoffText.wait(job.backoff, beforeRetry: job.attempt)
+        return min(max(wait, .seconds(1)), .seconds(60))
     }
 
     fileprivate var error: String? {

@@ -3,6 +3,10 @@ import DurableJobs
 import Operations
 import Testing
 
+#if DurableJobsPostgres
+import DurableJobsPostgres
+#endif
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -50,6 +54,35 @@ struct WorkerContractTests {
             try await withWorker(queue, [Hopeless.self]) { _ async throws in
                 let error = await #expect(throws: JobFailure.self) { try await handle.value }
                 #expect(error?.reason == "there is no such photo")
+            }
+            #expect(try await queue.info(handle.id)?.attempt == 1)
+        }
+    }
+
+    /// The job has no retries, so its first attempt would discard it if the attempt counted.
+    @Test(arguments: StoreKind.allCases)
+    func attemptThatFindsNoStoreDoesNotCount(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handle = try await queue.enqueue(FollowUp(address: kind.unreachableAddress))
+            try await withWorker(queue, [FollowUp.self]) { _ async throws in
+                #expect(try await handle.value == 2)
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func errorAboutTheJobItselfIsNotRetried(_ kind: StoreKind) async throws {
+        struct Lost: Job {
+            static let name = "lost"
+            func perform(in context: JobContext) async throws -> Int {
+                try await context.queue.batch(99).counts.total
+            }
+        }
+        try await withQueue(kind) { queue async throws in
+            let handle = try await queue.enqueue(Lost(), .retry(10, backoff: .none))
+            try await withWorker(queue, [Lost.self]) { _ async throws in
+                let error = await #expect(throws: JobFailure.self) { try await handle.value }
+                #expect(error?.reason.contains("has no batch 99") == true)
             }
             #expect(try await queue.info(handle.id)?.attempt == 1)
         }
@@ -253,6 +286,38 @@ struct WorkerContractTests {
                 try await ended(10, in: queue)
             }
             #expect(Board.read(board) == (0..<10).flatMap { _ in ["begin", "end"] })
+        }
+    }
+}
+
+/// Opens a store that cannot be reached in its first attempt; returns the number of its attempts.
+private struct FollowUp: Job {
+    static let name = "follow-up"
+    var board = Board.newName()
+    var address: String
+
+    func perform(in context: JobContext) async throws -> Int {
+        let attempt = Board.count(board)
+        if attempt == 1 { _ = try await JobQueue("other", in: storage) }
+        return attempt
+    }
+
+    private var storage: JobStorage {
+        #if DurableJobsPostgres
+        if address.hasPrefix("postgres:") { return .postgres(address) }
+        #endif
+        return .file(address)
+    }
+}
+
+extension StoreKind {
+    /// Where no store is, but may be later.
+    fileprivate var unreachableAddress: String {
+        switch self {
+        case .file: "/no/such/folder/jobs.sqlite"
+        #if DurableJobsPostgres
+        case .postgres: "postgres://127.0.0.1:1/jobs"
+        #endif
         }
     }
 }
