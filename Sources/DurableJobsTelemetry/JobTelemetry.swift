@@ -15,6 +15,7 @@ final class JobTelemetry: JobQueueObserver {
     private let metrics: JobMetrics?
     private let tracer: (any Tracer)?
     private let sampler = Locked<Task<Void, Never>?>(nil)
+    private let isOver = AutoResetEvent()
 
     init(
         queue: String, logger: Logger?, metrics: (any MetricsFactory)?, tracer: (any Tracer)?,
@@ -31,7 +32,10 @@ final class JobTelemetry: JobQueueObserver {
     deinit { end() }
 
     /// Ends the samples.
-    func end() { sampler.withLock { $0 }?.cancel() }
+    func end() {
+        sampler.withLock { $0 }?.cancel()
+        isOver.signal()
+    }
 
     // MARK: Events
 
@@ -59,9 +63,10 @@ final class JobTelemetry: JobQueueObserver {
     func sample(_ queue: JobQueue, every interval: Duration?) {
         guard let metrics, let interval else { return }
         // The task must retain neither the queue object nor this object.
-        let task = Task { [weak queue, log] in
+        // A program may block Swift's own pool, whose threads also end the sleep of a task.
+        let task = Task(executorPreference: PoolExecutor.timers) { [weak queue, log, isOver] in
             while let pause = await Self.sample(queue, every: interval, metrics, log) {
-                try? await Task.sleep(for: pause)
+                await isOver.wait(atMost: pause)
             }
         }
         sampler.withLock { $0 = task }

@@ -1,5 +1,6 @@
 #if DurableJobs
 import Operations
+import OperationsRuntime
 
 /// Jobs that were enqueued together, and their counts.
 public struct JobBatch: Sendable {
@@ -87,6 +88,7 @@ final class BatchWriter<J: Job> {
 
     /// Tells the store that the writer lives, however long the next element takes.
     private let signs: Task<Void, Never>
+    private let isOver = AutoResetEvent()
 
     nonisolated(nonsending) init(
         _ queue: JobQueue, _ title: String, into batch: JobBatch?, limit: Int, _ traits: [JobTrait]
@@ -102,16 +104,23 @@ final class BatchWriter<J: Job> {
             self.batch = try await queue.store.makeBatch(title, in: queue.name)
         }
         places = BatchPlaces(batch: self.batch)
-        signs = Task { [store = queue.store, id = self.batch] in
+        // The threads of Swift's own pool may be blocked for longer than the store is patient.
+        signs = Task(executorPreference: PoolExecutor.timers) {
+            [store = queue.store, id = self.batch, isOver] in
             while true {
-                try? await Task.sleep(for: JobStore.writerPatience / 3)
+                await isOver.wait(atMost: JobStore.writerPatience / 3)
                 guard !Task.isCancelled else { return }
                 _ = try? await store.renewWriter(of: id)
             }
         }
     }
 
-    deinit { signs.cancel() }
+    deinit { endSigns() }
+
+    private func endSigns() {
+        signs.cancel()
+        isOver.signal()
+    }
 
     nonisolated(nonsending) func add(_ job: J, _ own: [JobTrait]) async throws {
         let options = own.isEmpty ? options : try JobOptions(traits + own, of: J.self)
@@ -122,7 +131,7 @@ final class BatchWriter<J: Job> {
 
     nonisolated(nonsending) func end() async throws -> JobBatch {
         try await flush()
-        signs.cancel()
+        endSigns()
         await signs.value
         try await queue.store.completeBatch(batch)
         queue.signals.jobsEnded()

@@ -56,7 +56,10 @@ final class OutcomeWaits: Sendable {
                     return (false, !state.isRunning)
                 }
                 if isCancelled { return continuation.resume(throwing: CancellationError()) }
-                if isFirst { Task { await self.poll() } }
+                // A program may block Swift's own pool.
+                if isFirst {
+                    Task(executorPreference: PoolExecutor.timers) { await self.poll() }
+                }
                 wakeUp.signal()
             }
         } onCancel: {

@@ -3,7 +3,7 @@ import OperationsRuntime
 import Operations
 
 /// Wakes one loop, which waits for an event or for a time. A signal before the wait counts.
-final class AutoResetEvent: Sendable {
+package final class AutoResetEvent: Sendable {
     private struct State {
         var isSignaled = false
         /// Tells the timer of an earlier wait from that of the present one.
@@ -13,8 +13,10 @@ final class AutoResetEvent: Sendable {
 
     private let state = Locked(State())
 
+    package init() {}
+
     /// Ends the present wait, or the next one at once.
-    func signal() {
+    package func signal() {
         let waiter = state.withLock { state in
             guard let waiter = state.waiter.take() else {
                 state.isSignaled = true
@@ -27,7 +29,7 @@ final class AutoResetEvent: Sendable {
 
     /// Waits for a signal, at most for the given time. Only one task may wait at a time; its
     /// cancellation has no effect.
-    func wait(atMost duration: Duration?) async {
+    package func wait(atMost duration: Duration?) async {
         if let duration, duration <= .zero {
             state.withLock { $0.isSignaled = false }
             return

@@ -15,6 +15,11 @@ extension JobWorker {
     func exchange() async {
         while true {
             let now = Machine.timeSinceBoot
+            // A worker that stops has nothing more to report without a lease.
+            guard hasLease || state.withLock({ $0.isStopping }) else {
+                await wakeUp.wait(atMost: .seconds(1))
+                continue
+            }
             switch state.withLock({ $0.nextStep(now: now) }) {
             case .finish: return
             case .wait(let until): await wakeUp.wait(atMost: until - now)
@@ -22,6 +27,8 @@ extension JobWorker {
             }
         }
     }
+
+    private var hasLease: Bool { lease.withLock { $0.end != nil } }
 
     private func perform(_ exchange: Exchange, _ group: [WorkerState.Ended]) async {
         let start = Machine.timeSinceBoot
@@ -46,7 +53,7 @@ extension JobWorker {
             return (claimed, state.overtaken(by: claimed), state.generation)
         }
         for running in overtaken { running.interrupt(.leaseLost, because: .leaseLost) }
-        if answer.isLeaseLost { await loseLease(of: exchange.worker) }
+        if answer.isLeaseLost { loseLease(of: exchange.worker) }
         for job in claimed { begin(job, generation: generation) }
         settle(group, answer.verdicts)
         if !(group.isEmpty && claimed.isEmpty) {

@@ -24,14 +24,21 @@ extension JobWorker {
         return Machine.timeSinceBoot >= end
     }
 
-    /// Renews the lease five times in its length.
+    /// Renews the lease five times in its length, and registers again after it was lost. Has a
+    /// thread to itself, and blocks it while it waits.
     func sendHeartbeats() async {
         let period = options.lease / 5
         var hasToldStop = false
         var due = Machine.timeSinceBoot + period
         while !lease.withLock({ $0.isOver }) {
-            await beats.wait(atMost: max(.zero, due - Machine.timeSinceBoot))
-            guard !lease.withLock({ $0.isOver }) else { return }
+            beats.wait(atMost: max(.zero, due - Machine.timeSinceBoot))
+            let lease = lease.withLock { $0 }
+            guard !lease.isOver else { return }
+            guard lease.end != nil else {
+                hasToldStop = false
+                due = await registerAgain()
+                continue
+            }
             let start = Machine.timeSinceBoot
             let (worker, isStopping) = state.withLock { ($0.worker, $0.isStopping) }
             guard start >= due || isStopping != hasToldStop else { continue }
@@ -42,7 +49,7 @@ extension JobWorker {
                     worker, lease: options.lease, isStopping: isStopping)
                 hasToldStop = isStopping
                 guard answer.isAlive else {
-                    await loseLease(of: worker)
+                    loseLease(of: worker)
                     continue
                 }
                 renewed(worker, until: start + options.lease)
@@ -51,6 +58,21 @@ extension JobWorker {
                 report(.storeFailed(JobCoding.describe(error)))
                 due = Machine.timeSinceBoot + min(period, .milliseconds(200))
             }
+        }
+    }
+
+    /// Registers the new incarnation of a worker that has lost its lease.
+    ///
+    /// - Returns: when the next heartbeat is due, or the next try.
+    private func registerAgain() async -> Duration {
+        do {
+            let start = Machine.timeSinceBoot
+            try await register()
+            wakeUp.signal()
+            return start + options.lease / 5
+        } catch {
+            report(.storeFailed(JobCoding.describe(error)))
+            return Machine.timeSinceBoot + .milliseconds(200)
         }
     }
 
@@ -68,26 +90,29 @@ extension JobWorker {
         running.interrupt(.cancelled(reason: reason), because: .message(reason))
     }
 
-    /// Ends the lease when it was not renewed in time, also while a heartbeat gets no answer.
-    func watchLease() async {
+    /// Ends the lease when it was not renewed in time, also while a heartbeat gets no answer. Has a
+    /// thread to itself, and blocks it while it waits.
+    func watchLease() {
         while true {
             let lease = lease.withLock { $0 }
             guard !lease.isOver, !Faults.noWatchdog else { return }
             guard let end = lease.end else {
-                await watchdog.wait(atMost: nil)
+                watchdog.wait(atMost: nil)
                 continue
             }
             let rest = end - Machine.timeSinceBoot
             guard rest <= .zero else {
-                await watchdog.wait(atMost: rest)
+                // The machine may sleep meanwhile, and the lease goes on.
+                watchdog.wait(atMost: min(rest, options.lease / 5))
                 continue
             }
-            await loseLease(of: state.withLock { $0.worker })
+            loseLease(of: state.withLock { $0.worker })
         }
     }
 
-    /// Cancels all jobs, forgets their results, and begins a new incarnation.
-    func loseLease(of worker: String) async {
+    /// Cancels all jobs, forgets their results, and begins a new incarnation, which the loop of
+    /// heartbeats registers. Until then the worker exchanges nothing with the store.
+    func loseLease(of worker: String) {
         let new = Self.newIdentifier()
         let lost = state.withLock { state in
             state.worker == worker ? state.leaseLost(newWorker: new) : nil
@@ -97,15 +122,7 @@ extension JobWorker {
         report(.leaseLost)
         for running in lost.cancel { running.interrupt(.leaseLost, because: .leaseLost) }
         for record in lost.dropped { record.files.delete() }
-        while !lease.withLock({ $0.isOver }) {
-            do {
-                try await register()
-                return wakeUp.signal()
-            } catch {
-                report(.storeFailed(JobCoding.describe(error)))
-                await AutoResetEvent().wait(atMost: .milliseconds(200))
-            }
-        }
+        for event in [beats, watchdog] { event.signal() }
     }
 }
 #endif

@@ -70,9 +70,9 @@ public final class JobWorker: Sendable {
     let attachments: AttachmentLimit
     let state: Locked<WorkerState>
     let wakeUp = AutoResetEvent()
-    let beats = AutoResetEvent()
     let upkeep = AutoResetEvent()
-    let watchdog = AutoResetEvent()
+    let beats = ThreadEvent()
+    let watchdog = ThreadEvent()
     let lease: Locked<LeaseState>
 
     struct LeaseState: Sendable {
@@ -150,12 +150,21 @@ public final class JobWorker: Sendable {
         let watch = store.database.watch(jobs.name) { [weak self] in self?.jobsAdded() }
         await withTaskCancellationHandler {
             await withTaskGroup(of: Void.self) { group in
-                group.addTask { await self.sendHeartbeats() }
-                group.addTask { await self.watchLease() }
-                group.addTask { await self.maintain() }
-                await self.exchange()
-                self.lease.withLock { $0.isOver = true }
-                for event in [self.beats, self.upkeep, self.watchdog] { event.signal() }
+                // A program may block all threads of Swift's own pool, and its jobs all those that
+                // the workers of `Operations` may have. Neither ends the lease.
+                group.addTask(executorPreference: OwnThreadExecutor(named: "Jobs-heartbeat")) {
+                    await self.sendHeartbeats()
+                }
+                group.addTask(executorPreference: OwnThreadExecutor(named: "Jobs-lease")) {
+                    self.watchLease()
+                }
+                group.addTask(executorPreference: PoolExecutor.timers) { await self.maintain() }
+                group.addTask(executorPreference: PoolExecutor.timers) {
+                    await self.exchange()
+                    self.lease.withLock { $0.isOver = true }
+                    for event in [self.beats, self.watchdog] { event.signal() }
+                    self.upkeep.signal()
+                }
             }
         } onCancel: {
             stop()

@@ -88,7 +88,7 @@ extension OperationQueue {
         _ = watch.update(with: stallSample, at: now())
         let first = watch
         return OperationQueueStallReports(
-            Task.detached(executorPreference: OwnThreadExecutor()) {
+            Task.detached(executorPreference: OwnThreadExecutor(named: "Operation-stall")) {
                 var watch = first
                 while (try? await pass(pause)) != nil, !Task.isCancelled {
                     guard let queue = entry.queue else { return }
@@ -109,18 +109,5 @@ extension OperationQueue {
         return StallWatch.Sample(
             finished: totals.added + totals.barriersAdded - unfinished, unfinished: unfinished,
             isSuspended: totals.isSuspended)
-    }
-}
-
-/// Runs each job of a task on a new thread, so that a job may block. A task that never suspends is
-/// one job.
-private final class OwnThreadExecutor: TaskExecutor {
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        let hasThread = startThread(named: "Operations-stall") {
-            job.runSynchronously(on: self.asUnownedTaskExecutor())
-        }
-        // If no thread can be made, late reports are better than none.
-        if !hasThread { PoolExecutor.timers.enqueue(job) }
     }
 }

@@ -46,7 +46,7 @@ package final class Latch: @unchecked Sendable {
     }
 
     /// Closes the latch again. Only for a thread that is the only one to wait for the latch.
-    func close() { set(false) }
+    package func close() { set(false) }
 
     private func set(_ isOpen: Bool) {
         pthread_mutex_lock(mutex)
