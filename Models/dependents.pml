@@ -16,7 +16,7 @@
  *   DurableJobs/Store/JobStore+Enqueueing.swift
  *   DurableJobs/Store/JobStore+Exchanging.swift
  *   DurableJobs/Store/JobStore+Resolving.swift
- *   DurableJobs/Store/JobStore+Controlling.swift
+ *   DurableJobs/Store/JobStore+History.swift
  */
 
 /* The row of the dependency, as it is committed */

@@ -133,7 +133,8 @@ extension JobQueue {
         endedFor age: Duration, archivingFor archiveAge: Duration? = .seconds(30 * 86_400)
     ) async throws -> Int {
         try await store.prune(
-            in: name, endedFor: age.limitedForStore, keepingFor: archiveAge?.limitedForStore)
+            in: name, endedFor: age.limitedForStore, keepingFor: archiveAge?.limitedForStore
+        ).moved
     }
 }
 #endif

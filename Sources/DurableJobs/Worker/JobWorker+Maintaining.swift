@@ -26,6 +26,7 @@ extension JobWorker {
         var sweep = Sweep()
         while !lease.withLock({ $0.isOver }) {
             let now = Machine.timeSinceBoot
+            var pause = min(.seconds(1), rescuePeriod)
             do {
                 let due = try await store.dueUpkeep(in: jobs.name)
                 var addsJobs = false
@@ -57,15 +58,32 @@ extension JobWorker {
                 }
                 if addsJobs { jobsAdded() }
                 if now >= nextPrune {
-                    nextPrune = now + .seconds(60)
-                    _ = try await store.prune(
-                        in: jobs.name, endedFor: options.history, keepingFor: options.archive)
+                    if try await moveHistory() {
+                        nextPrune = now + .seconds(60)
+                    } else {
+                        // The next turn begins at once.
+                        pause = .zero
+                    }
                 }
             } catch {
                 report(.storeFailed(JobCoding.describe(error)))
             }
-            await upkeep.wait(atMost: min(.seconds(1), rescuePeriod))
+            await upkeep.wait(atMost: pause)
         }
+    }
+
+    /// The most transactions of one turn that move history. The other steps must not wait for long:
+    /// on them depends when the jobs of a dead worker start again.
+    static let historyPortions = 5
+
+    /// Moves some of the jobs that are old enough; none when the worker is about to leave.
+    ///
+    /// - Returns: whether no such job is left.
+    func moveHistory() async throws -> Bool {
+        try await store.prune(
+            in: jobs.name, endedFor: options.history, keepingFor: options.archive,
+            portions: Self.historyPortions, until: { lease.withLock { $0.isOver } }
+        ).isDone
     }
 
     /// Publishes for workers that died between their commit and the rename. Jobs whose folder this

@@ -1,6 +1,6 @@
 #if DurableJobs
-import DurableJobs
 import Operations
+import OperationsRuntime
 import Testing
 
 #if canImport(FoundationEssentials)
@@ -8,6 +8,8 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
+
+@testable import DurableJobs
 
 /// What becomes of jobs that have ended, and which queue decides about it.
 @Suite(.timeLimit(.minutes(5)))
@@ -69,6 +71,30 @@ struct HistoryContractTests {
             #expect(try await queue.rowCount("durable_job_archive") == count)
             try await queue.prune(endedFor: .seconds(60), archivingFor: .seconds(60))
             #expect(try await queue.rowCount("durable_job_archive") == 0)
+        }
+    }
+
+    /// The other steps of maintenance wait for this one, and so does a worker that stops.
+    @Test(arguments: StoreKind.allCases)
+    func aWorkerMovesSomeOldJobsAtATime(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let (turn, rest) = (JobWorker.historyPortions * JobStore.prunedPortion, 3)
+            try await queue.enqueue((0..<2 * turn + rest).map { Echo(text: "\($0)") })
+            try await Ghost(queue).complete(2 * turn + rest)
+            try await age(queue)
+            var options = JobWorker.Options()
+            options.history = .seconds(60)
+            let worker = JobWorker(
+                queue, performing: [Echo.self], on: OperationQueue(), options: options)
+            #expect(try await !worker.moveHistory())
+            #expect(try await queue.rowCount("durable_job_archive") == turn)
+            worker.lease.withLock { $0.isOver = true }
+            #expect(try await !worker.moveHistory())
+            #expect(try await queue.rowCount("durable_job_archive") == turn)
+            worker.lease.withLock { $0.isOver = false }
+            #expect(try await !worker.moveHistory())
+            #expect(try await worker.moveHistory())
+            #expect(try await queue.rowCount("durable_job_archive") == 2 * turn + rest)
         }
     }
 
