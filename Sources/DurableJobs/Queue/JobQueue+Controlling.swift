@@ -1,4 +1,6 @@
 #if DurableJobs
+import OperationsRuntime
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -74,7 +76,11 @@ extension JobQueue {
         let text = JobCoding.describe(PermanentFailure(reason))
         var states: [JobID: JobState] = [:]
         for part in ids.parts(of: Self.changesOfTransaction) {
-            states.merge(try await store.cancel(part, because: text)) { $1 }
+            let changed = try await store.cancel(part, because: text) { ended in
+                guard let observer = observer.withLock({ $0 }) else { return }
+                for job in ended { observer.workerReports(job.event) }
+            }
+            states.merge(changed) { $1 }
             signals.jobsEnded()
         }
         return states

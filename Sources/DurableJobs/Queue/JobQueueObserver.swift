@@ -18,7 +18,7 @@ package protocol JobQueueObserver: AnyObject, Sendable {
     /// - Returns: the observer of this attempt; nil for none.
     func attemptBegins(_ job: ClaimedJob) -> (any JobAttemptObserver)?
 
-    /// A worker reports an event.
+    /// A worker reports an event; or a call of the queue object has ended a job.
     func workerReports(_ event: JobWorkerEvent)
 }
 

@@ -5,44 +5,57 @@ extension JobStore {
     /// Cancels those of the jobs that have not ended, in one transaction. Jobs that run are marked;
     /// their workers cancel them.
     ///
+    /// - Parameter report: is called after each transaction that has ended jobs.
     /// - Returns: the states after this, without the jobs that the store does not know.
-    package func cancel(_ ids: [JobID], because reason: String) async throws -> [JobID: JobState] {
-        let states = try await database.transaction(.durable) { session in
+    package func cancel(
+        _ ids: [JobID], because reason: String,
+        reporting report: ([EndedJob]) -> Void = { _ in }
+    ) async throws -> [JobID: JobState] {
+        let (states, ended) = try await database.transaction(.durable) { session in
             var states: [JobID: JobState] = [:]
-            var ended: [(batch: Int64?, state: JobState)] = []
+            var counts: [(batch: Int64?, state: JobState)] = []
+            var ended: [EndedJob] = []
             for id in ids.sorted() {
                 let change = try Self.cancel(id, because: reason, session)
                 states[id] = change.state
-                if change.hasEnded { ended.append((change.batch, .cancelled)) }
+                guard let job = change.ended else { continue }
+                counts.append((change.batch, .cancelled))
+                ended.append(job)
             }
-            try BatchCounts.add(ended, worker: "", session)
-            return states
+            try BatchCounts.add(counts, worker: "", session)
+            return (states, ended)
         }
-        try await resolveRest()
+        report(ended)
+        try await resolveRest(reporting: report)
         return states
     }
 
-    /// - Returns: the state after this, nil if the store does not know the job; whether this call
-    ///   ended the job; and the job's batch, if it did.
+    /// - Returns: the state after this, nil if the store does not know the job; and the job and its
+    ///   batch, if this call ended the job.
     private static func cancel(
         _ id: JobID, because reason: String, _ session: any SQLSession
-    ) throws -> (state: JobState?, hasEnded: Bool, batch: Int64?) {
+    ) throws -> (state: JobState?, ended: EndedJob?, batch: Int64?) {
         let running = try session.query(
             """
             UPDATE durable_job SET cancel_reason = COALESCE(cancel_reason, ?)
             WHERE id = ? AND \(isRunning) RETURNING state
             """, [.text(reason), .integer(id.rawValue)])
-        if let row = running.first { return (row.state(0), false, nil) }
+        if let row = running.first { return (row.state(0), nil, nil) }
         let ended = try session.query(
             """
             UPDATE durable_job SET state = 11, error = ?, ended_at = {now},
                 unresolved = has_dependents
-            WHERE id = ? AND state < 10 AND state <> 3 RETURNING batch
+            WHERE id = ? AND state < 10 AND state <> 3 RETURNING batch, name, attempt
             """, [.text(reason), .integer(id.rawValue)])
-        if let row = ended.first { return (.cancelled, true, row.optionalInteger(0)) }
+        if let row = ended.first {
+            let job = EndedJob(
+                id: id, name: row.text(1) ?? "", attempt: Int(row.integer(2)), state: .cancelled,
+                error: reason)
+            return (.cancelled, job, row.optionalInteger(0))
+        }
         let others = try session.query(
             "SELECT state FROM durable_job WHERE id = ?", [.integer(id.rawValue)])
-        return (others.first?.state(0), false, nil)
+        return (others.first?.state(0), nil, nil)
     }
 
     /// Retries those of the jobs that were discarded or cancelled, or that wait for their time, in

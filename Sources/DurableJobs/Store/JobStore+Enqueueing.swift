@@ -339,9 +339,9 @@ package enum Enqueueing {
         let reason = Resolving.reason(unmet.dependency, unmet.endText ?? "", unmet.condition)
         let isUpstream =
             unmet.condition == .success && (unmet.end == .failed || unmet.end == .failedUpstream)
-        try BatchCounts.add(
-            Resolving.cancel(id, because: reason, isUpstream: isUpstream, session), worker: "",
-            session)
+        let ended = try Resolving.cancel(
+            id, because: reason, isUpstream: isUpstream, session)
+        try BatchCounts.add(ended.map { ($0.batch, .cancelled) }, worker: "", session)
         return DependencyRow(state: .cancelled, isUpstream: isUpstream)
     }
 

@@ -109,7 +109,7 @@ extension JobStore {
             try ExclusiveKeys.free(keys, session)
             answer.freedKey = true
         }
-        answer.leftUnresolved = try Resolving.resolve(ends, session)
+        answer.alsoEnded = try Resolving.resolve(ends, session)
         try BatchCounts.add(counts, worker: exchange.worker, session)
     }
 

@@ -36,11 +36,11 @@ enum Resolving {
 
     /// Resolves the edges of jobs that have ended in this transaction.
     ///
-    /// - Returns: whether a dependent ended, so that edges of its own are left to resolve.
+    /// - Returns: the dependents that ended. Edges of their own are left to resolve.
     static func resolve(
         _ jobs: [(id: JobID, state: JobState, isUpstream: Bool)], _ session: any SQLSession
-    ) throws -> Bool {
-        guard !jobs.isEmpty else { return false }
+    ) throws -> [EndedJob] {
+        guard !jobs.isEmpty else { return [] }
         let edges = Dictionary(
             grouping: try session.query(resolveEdges, jobs.map { [.integer($0.id.rawValue)] })
         ) { $0.integer(3) }
@@ -62,7 +62,7 @@ enum Resolving {
                 effects[row.integer(0)] = effect
             }
         }
-        var cancelsSome = false
+        var cancelled: [EndedJob] = []
         var counts: [(Int64?, JobState)] = []
         var countdowns: [[SQLValue]] = []
         for (dependent, effect) in effects.sorted(by: { $0.key < $1.key }) {
@@ -70,9 +70,10 @@ enum Resolving {
                 // The count-downs before this one come first: rows are locked in their order.
                 try countDown(countdowns, session)
                 countdowns = []
-                counts += try cancel(
+                let ended = try cancel(
                     JobID(dependent), because: unmet.reason, isUpstream: unmet.isUpstream, session)
-                cancelsSome = true
+                counts += ended.map { ($0.batch, .cancelled) }
+                cancelled += ended.map(\.job)
             } else if effect.met > 0 {
                 countdowns.append([.integer(dependent), .integer(effect.met)])
             }
@@ -80,7 +81,7 @@ enum Resolving {
         try countDown(countdowns, session)
         // All rows of jobs come before the rows of counters, in every transaction.
         try BatchCounts.add(counts, worker: "", session)
-        return cancelsSome
+        return cancelled
     }
 
     private static func countDown(_ rows: [[SQLValue]], _ session: any SQLSession) throws {
@@ -88,19 +89,25 @@ enum Resolving {
         _ = try session.query(countDown, rows)
     }
 
-    /// Cancels a job that is blocked. Its own edges are left to ``JobStore/resolveRest()``.
+    /// Cancels a job that is blocked. Its own edges are left to
+    /// ``JobStore/resolveRest(reporting:)``.
     ///
-    /// - Returns: what is to be added to the counters of its batch.
+    /// - Returns: the job and its batch; nothing if it was not blocked.
     static func cancel(
         _ id: JobID, because reason: String, isUpstream: Bool, _ session: any SQLSession
-    ) throws -> [(batch: Int64?, state: JobState)] {
+    ) throws -> [(job: EndedJob, batch: Int64?)] {
         let rows = try session.query(
             """
             UPDATE durable_job SET state = 11, error = ?, is_upstream = ?, ended_at = {now},
                 unresolved = has_dependents
-            WHERE id = ? AND state = 0 RETURNING id, batch
+            WHERE id = ? AND state = 0 RETURNING name, attempt, batch
             """, [.text(reason), SQLValue(isUpstream), .integer(id.rawValue)])
-        return rows.map { ($0.optionalInteger(1), .cancelled) }
+        return rows.map { row in
+            let job = EndedJob(
+                id: id, name: row.text(0) ?? "", attempt: Int(row.integer(1)), state: .cancelled,
+                error: reason)
+            return (job, row.optionalInteger(2))
+        }
     }
 }
 
@@ -113,40 +120,45 @@ extension JobStore {
 
     /// Resolves the edges of jobs that an earlier transaction has ended, some hundred jobs in each
     /// transaction, until none is left.
-    package func resolveRest() async throws {
-        while try await database.transaction(
-            .relaxed,
-            { session in
+    ///
+    /// - Parameter report: is called after each transaction that has ended jobs.
+    package func resolveRest(reporting report: ([EndedJob]) -> Void = { _ in }) async throws {
+        while true {
+            let ended = try await database.transaction(.relaxed) { session in
                 let rows = try session.query(
                     """
                     SELECT id, state, is_upstream FROM durable_job WHERE \(Self.isUnresolved)
                     ORDER BY id LIMIT 500 {skip_locked}
                     """)
-                guard !rows.isEmpty else { return false }
+                guard !rows.isEmpty else { return nil as [EndedJob]? }
                 _ = try session.batch(
                     "UPDATE durable_job SET unresolved = 0 WHERE id = ?",
                     rows.map { [.integer($0.integer(0))] })
-                _ = try Resolving.resolve(
+                return try Resolving.resolve(
                     rows.map { (JobID($0.integer(0)), $0.state(1), $0.flag(2)) }, session)
-                return true
-            })
-        {}
+            }
+            guard let ended else { return }
+            report(ended)
+        }
     }
 
     /// Completes jobs that the program has stored in transactions of its own: marks their
     /// dependencies, and resolves the edges of those that have ended before the transaction was
     /// committed.
     ///
+    /// - Parameter report: is called after the transaction.
     /// - Returns: the number of jobs.
     @discardableResult
-    package func checkDependents(in queue: String) async throws -> Int {
-        try await database.transaction(.relaxed) { session in
+    package func checkDependents(
+        in queue: String, reporting report: ([EndedJob]) -> Void = { _ in }
+    ) async throws -> Int {
+        let (count, ended) = try await database.transaction(.relaxed) { session in
             let dependents = try session.query(
                 """
                 SELECT id FROM durable_job WHERE \(Self.isUnchecked) ORDER BY id LIMIT 100
                 """, [.text(queue)]
             ).map { $0.integer(0) }
-            guard !dependents.isEmpty else { return 0 }
+            guard !dependents.isEmpty else { return (0, [EndedJob]()) }
             let edges = try session.batch(
                 "SELECT dependency FROM durable_job_edge WHERE dependent = ? AND resolved = 0",
                 dependents.map { [.integer($0)] })
@@ -178,9 +190,10 @@ extension JobStore {
                 guard let row, row.state(0).isEnded else { continue }
                 ends.append((JobID(id), row.state(0), row.flag(1)))
             }
-            _ = try Resolving.resolve(ends, session)
-            return dependents.count
+            return (dependents.count, try Resolving.resolve(ends, session))
         }
+        report(ended)
+        return count
     }
 
     /// Releases wide dependents whose dependencies have all ended.

@@ -74,17 +74,21 @@ extension JobStore {
     ///
     /// - Parameter deathLimit: how many deaths of its workers in a row discard a job that was the
     ///   only one at the last death.
+    /// - Parameter report: is called after the transaction.
     /// - Returns: the number of jobs.
-    package func rescue(in queue: String, deathLimit: Int = 3) async throws -> Int {
-        let count = try await database.transaction(.relaxed) { session in
+    package func rescue(
+        in queue: String, deathLimit: Int = 3,
+        reporting report: ([EndedJob]) -> Void = { _ in }
+    ) async throws -> Int {
+        let (count, ended) = try await database.transaction(.relaxed) { session in
             let rows = try session.query(
                 """
-                SELECT id, worker, deaths, cancel_reason, has_dependents, batch
+                SELECT id, worker, deaths, cancel_reason, has_dependents, batch, name, attempt
                 FROM durable_job WHERE queue = ? AND state = 3 AND worker NOT IN (
                     SELECT id FROM durable_job_worker WHERE {alive})
                 ORDER BY id LIMIT 500 {skip_locked}
                 """, [.text(queue)])
-            try rescue(rows, Int64(min(max(1, deathLimit), 1_000_000)), session)
+            let ended = try rescue(rows, Int64(min(max(1, deathLimit), 1_000_000)), session)
             // The rows of workers that died stay for a while: `explain` shows them.
             _ = try session.query(
                 "DELETE FROM durable_job_worker WHERE started_at < {now} - 86400000 AND NOT {alive}"
@@ -94,8 +98,9 @@ extension JobStore {
                 DELETE FROM durable_job_performed WHERE worker NOT IN (
                     SELECT id FROM durable_job_worker)
                 """)
-            return rows.count
+            return (rows.count, ended)
         }
+        report(ended)
         return count
     }
 
@@ -128,10 +133,12 @@ extension JobStore {
     /// process has other workers that are always busy.
     private static let deathLimitInCompany: Int64 = 3
 
+    /// - Returns: the jobs that ended, and those that were cancelled because of them.
     private func rescue(
         _ rows: [SQLRow], _ deathLimit: Int64, _ session: any SQLSession
-    ) throws {
-        guard !rows.isEmpty else { return }
+    ) throws -> [EndedJob] {
+        guard !rows.isEmpty else { return [] }
+        var ended: [EndedJob] = []
         var updates: [[SQLValue]] = []
         var ends: [(JobID, JobState, Bool)] = []
         var counts: [(Int64?, JobState)] = []
@@ -143,18 +150,22 @@ extension JobStore {
             let worker = workers[row.text(1) ?? ""] ?? DeadWorker()
             let deaths = row.integer(2) + (worker.isStopping ? 0 : 1)
             let limit = worker.jobs > 1 ? deathLimit * Self.deathLimitInCompany : deathLimit
-            var (state, error) = (JobState.available, SQLValue.null)
+            var (state, error) = (JobState.available, nil as String?)
             if let reason = row.text(3) {
-                (state, error) = (.cancelled, .text(reason))
+                (state, error) = (.cancelled, reason)
             } else if deaths >= limit, !worker.isStopping {
                 state = .discarded
-                error = .text("\(deaths) workers in a row died while they ran it")
+                error = "\(deaths) workers in a row died while they ran it"
             }
             updates.append([
-                .integer(Int64(state.rawValue)), .integer(deaths), error, row.values[0],
+                .integer(Int64(state.rawValue)), .integer(deaths), SQLValue(error), row.values[0],
                 row.values[1],
             ])
             guard state.isEnded else { continue }
+            ended.append(
+                EndedJob(
+                    id: JobID(row.integer(0)), name: row.text(6) ?? "",
+                    attempt: Int(row.integer(7)), state: state, error: error))
             counts.append((row.optionalInteger(5), state))
             if row.flag(4) { ends.append((JobID(row.integer(0)), state, false)) }
         }
@@ -166,7 +177,7 @@ extension JobStore {
             """, updates)
         try ExclusiveKeys.free(rows.map { [$0.values[0]] }, session)
         try BatchCounts.add(counts, worker: "", session)
-        _ = try Resolving.resolve(ends, session)
+        return ended + (try Resolving.resolve(ends, session))
     }
 
     /// Finds out which background steps have something to do. One statement, because every idle
@@ -189,17 +200,23 @@ extension JobStore {
         }
     }
 
-    /// The condition, for the jobs of one queue, of ``discardOverdue(in:)``.
+    /// The condition, for the jobs of one queue, of ``discardOverdue(in:reporting:)``.
     private static let isOverdue = """
         queue = ? AND deadline <= {now} AND deadline IS NOT NULL AND state < 10 AND state <> 3
         """
 
     /// Discards jobs of a queue that have not ended by their deadline and do not run.
-    package func discardOverdue(in queue: String) async throws -> Int {
-        try await database.transaction(.relaxed) { session in
+    ///
+    /// - Parameter report: is called after the transaction.
+    /// - Returns: the number of jobs.
+    package func discardOverdue(
+        in queue: String, reporting report: ([EndedJob]) -> Void = { _ in }
+    ) async throws -> Int {
+        let reason = "it had not ended by its deadline"
+        let ended = try await database.transaction(.relaxed) { session in
             let rows = try session.query(
                 """
-                SELECT id, has_dependents, batch FROM durable_job
+                SELECT id, name, batch, attempt FROM durable_job
                 WHERE \(Self.isOverdue)
                 ORDER BY id LIMIT 500 {skip_locked}
                 """, [.text(queue)])
@@ -208,11 +225,17 @@ extension JobStore {
                 UPDATE durable_job SET state = 12, error = ?, ended_at = {now},
                     unresolved = has_dependents
                 WHERE id = ?
-                """, rows.map { [.text("it had not ended by its deadline"), $0.values[0]] })
+                """, rows.map { [.text(reason), $0.values[0]] })
             try BatchCounts.add(
                 rows.map { ($0.optionalInteger(2), .discarded) }, worker: "", session)
-            return rows.count
+            return rows.map { row in
+                EndedJob(
+                    id: JobID(row.integer(0)), name: row.text(1) ?? "",
+                    attempt: Int(row.integer(3)), state: .discarded, error: reason)
+            }
         }
+        report(ended)
+        return ended.count
     }
 
     /// Raises the priority of jobs that have waited for long: by one level for each time span since

@@ -117,6 +117,16 @@ extension AttemptVerdict {
     }
 }
 
+/// A job that a transaction has ended in another way than by the report of its attempt: because of
+/// another job, of its deadline, of deaths of its workers, or of a request.
+package struct EndedJob: Sendable {
+    package let id: JobID
+    package let name: String
+    package let attempt: Int
+    package let state: JobState
+    package let error: String?
+}
+
 /// What the store made of a verdict.
 package enum VerdictAnswer: Sendable, Hashable {
     /// The job now has this state, because of this report or of an earlier one with its token.
@@ -170,8 +180,9 @@ package struct ExchangeAnswer: Sendable {
     /// Whether the claim found as many jobs as it wanted, so that there may be more.
     package var isFull = false
     package var isLeaseLost = false
-    /// Whether jobs with the mark `unresolved` exist because of this transaction.
-    package var leftUnresolved = false
+    /// Jobs that were cancelled because of those that ended. Each may have dependents of its own,
+    /// which are left to ``JobStore/resolveRest(reporting:)``.
+    package var alsoEnded: [EndedJob] = []
     /// Whether an exclusive key was freed.
     package var freedKey = false
     /// In how long the next scheduled or retryable job of the queue is due; nil if there is none,

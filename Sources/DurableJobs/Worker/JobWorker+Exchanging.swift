@@ -61,7 +61,8 @@ extension JobWorker {
                 .exchanged(
                     committed: group.count, claimed: claimed.count, duration: now - start))
         }
-        if answer.leftUnresolved { upkeep.signal() }
+        report(answer.alsoEnded)
+        if !answer.alsoEnded.isEmpty { upkeep.signal() }
     }
 
     /// Publishes or deletes the files of attempts, as the store has decided, and ends the waits for

@@ -31,16 +31,20 @@ extension JobWorker {
                 let due = try await store.dueUpkeep(in: jobs.name)
                 var addsJobs = false
                 if due.hasUnchecked {
-                    addsJobs = try await store.checkDependents(in: jobs.name) > 0
+                    addsJobs =
+                        try await store.checkDependents(
+                            in: jobs.name, reporting: report) > 0
                 }
-                if due.hasUnresolved { try await store.resolveRest() }
+                if due.hasUnresolved { try await store.resolveRest(reporting: report) }
                 if due.hasWide, try await store.releaseWide(in: jobs.name) { addsJobs = true }
                 if let span = options.aging {
                     let count = try await store.raiseOld(in: jobs.name, span: span)
                     addsJobs = addsJobs || count > 0
                 }
-                if due.hasOverdue, try await store.discardOverdue(in: jobs.name) > 0 {
-                    jobs.signals.jobsEnded()
+                if due.hasOverdue {
+                    let count = try await store.discardOverdue(
+                        in: jobs.name, reporting: report)
+                    if count > 0 { jobs.signals.jobsEnded() }
                 }
                 try await recordHead()
                 if now >= nextReading {
@@ -50,7 +54,7 @@ extension JobWorker {
                 if now >= nextRescue {
                     nextRescue = now + rescuePeriod
                     let count = try await store.rescue(
-                        in: jobs.name, deathLimit: options.deathLimit)
+                        in: jobs.name, deathLimit: options.deathLimit, reporting: report)
                     if count > 0 { report(.rescued(count: count)) }
                     let released = try await store.releaseParked(in: jobs.name)
                     addsJobs = addsJobs || count > 0 || released > 0

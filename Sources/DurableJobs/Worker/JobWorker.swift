@@ -205,9 +205,20 @@ public final class JobWorker: Sendable {
 
     var isObserved: Bool { options.observer != nil || jobs.observer.withLock { $0 != nil } }
 
+    func report(_ ended: [EndedJob]) {
+        guard isObserved else { return }
+        for job in ended { report(job.event) }
+    }
+
     func report(_ event: JobWorkerEvent) {
         options.observer?(event)
         jobs.observer.withLock { $0 }?.workerReports(event)
+    }
+}
+
+extension EndedJob {
+    var event: JobWorkerEvent {
+        .ended(job: id, name: name, attempt: attempt, state: state, error: error)
     }
 }
 

@@ -5,7 +5,9 @@ public enum JobWorkerEvent: Sendable {
     case exchanged(committed: Int, claimed: Int, duration: Duration)
     /// An attempt begins. The wait is the time since the job was enqueued, by the store's clock.
     case started(job: JobID, name: String, attempt: Int, wait: Duration)
-    /// The store has recorded how an attempt ended.
+    /// The store has recorded how an attempt ended, or that a job ended without one: because of
+    /// its deadline, of another job's end, or of deaths of its workers. The worker that has written
+    /// the end reports it. If that worker dies at this moment, or gets no answer, nobody does.
     case ended(job: JobID, name: String, attempt: Int, state: JobState, error: String?)
     /// The result of an attempt was dropped, because the attempt was over for the store.
     case fenced(job: JobID, name: String, attempt: Int)

@@ -64,6 +64,60 @@ struct ObserverContractTests {
         }
     }
 
+    /// A job whose worker died, one that waited for it, one that waited for that one, and one whose
+    /// deadline has passed: no attempt reports any of these ends.
+    @Test(arguments: StoreKind.allCases)
+    func eachEndIsOneEvent(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let poison = try await queue.enqueue(Echo(text: ""))
+            let ghost = try await Ghost(queue)
+            #expect(try await ghost.claim().count == 1)
+            let dependent = try await queue.enqueue(Echo(text: ""), after: poison)
+            let another = try await queue.enqueue(Echo(text: ""), after: dependent)
+            let late = try await queue.enqueue(
+                Flaky(failures: 0), .deadline(Date(timeIntervalSince1970: 0)))
+            try await ghost.die()
+
+            let ends = Locked<[JobID: [String]]>([:])
+            var options = testOptions
+            options.deathLimit = 1
+            options.observer = { event in
+                guard case .ended(let job, let name, _, let state, let error) = event else {
+                    return
+                }
+                let line = "\(name) \(state): \(error ?? "")"
+                ends.withLock { $0[job, default: []].append(line) }
+            }
+            try await withWorker(queue, [Echo.self], options: options) { _ async throws in
+                try await ended(4, in: queue)
+            }
+            #expect(
+                ends.withLock { $0 } == [
+                    poison.id: ["echo discarded: 1 workers in a row died while they ran it"],
+                    dependent.id: [
+                        "echo cancelled: job \(poison.id), on which it depends, was discarded"
+                    ],
+                    another.id: [
+                        "echo cancelled: job \(dependent.id), on which it depends, was cancelled"
+                    ],
+                    late.id: ["flaky discarded: it had not ended by its deadline"],
+                ])
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func aCancelledJobIsOneEventOfItsQueueObject(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let witness = Witness()
+            queue.observer.withLock { $0 = witness }
+            let first = try await queue.enqueue(Echo(text: ""))
+            try await queue.enqueue(Echo(text: ""), after: first)
+            for _ in 0..<2 { try await queue.cancel(first.id) }
+            #expect(try await queue.counts() == [.cancelled: 2])
+            #expect(witness.events.withLock { $0 } == 2)
+        }
+    }
+
     @Test(arguments: StoreKind.allCases)
     func theDepthCountsUnfinishedJobsOfItsQueue(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
