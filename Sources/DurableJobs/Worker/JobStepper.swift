@@ -71,7 +71,7 @@ package final class JobStepper: Sendable {
         do {
             prepared = try type.prepare(job, context)
         } catch {
-            return .undecodable(error)
+            return .undecodable(error, of: job)
         }
         do {
             let result = try await prepared.perform()

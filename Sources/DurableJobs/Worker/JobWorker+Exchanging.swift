@@ -116,7 +116,7 @@ extension JobWorker {
         do {
             prepared = try type.prepare(job, context)
         } catch {
-            return reject(record, .undecodable(error))
+            return reject(record, .undecodable(error, of: job))
         }
         if let deadline = job.deadline, deadline <= job.claimedAt {
             return reject(record, .discarded(error: "it had not ended by its deadline"))
@@ -206,9 +206,12 @@ extension VerdictAnswer {
 }
 
 extension AttemptVerdict {
-    /// The verdict on arguments that the type of job cannot decode: another attempt would not help.
-    static func undecodable(_ error: any Error) -> AttemptVerdict {
-        .discarded(error: "its arguments cannot be decoded: \(JobCoding.describe(error))")
+    /// The verdict on arguments that the type of job cannot decode. Another worker may: one of the
+    /// program before or after a deploy.
+    static func undecodable(_ error: any Error, of job: ClaimedJob) -> AttemptVerdict {
+        failure(
+            reason: "the worker on \(Machine.host) (process \(Machine.process)) cannot decode its "
+                + "arguments: \(JobCoding.describe(error))", isPermanent: false, of: job)
     }
 
     /// The verdict on an attempt that threw an error.
@@ -221,6 +224,12 @@ extension AttemptVerdict {
         if effect == .postponement { return .postponed(reason: reason, for: pause(after: job)) }
         let isPermanent =
             error is PermanentFailure || effect == .permanent || error is OperationDeadlineExceeded
+        return failure(reason: reason, isPermanent: isPermanent, of: job)
+    }
+
+    private static func failure(
+        reason: String, isPermanent: Bool, of job: ClaimedJob
+    ) -> AttemptVerdict {
         guard !isPermanent, job.failures < job.retryLimit else {
             return .discarded(error: reason)
         }

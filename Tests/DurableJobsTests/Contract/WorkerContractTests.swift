@@ -162,20 +162,33 @@ struct WorkerContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func argumentsThatNoLongerDecodeDiscardTheirJobOnly(_ kind: StoreKind) async throws {
+    func argumentsThatDoNotDecodeAreAFailureOfTheirJobOnly(_ kind: StoreKind) async throws {
         struct OldNote: Job {
             static let name = "note"
             var board: String
             func perform(in context: JobContext) async throws -> NoOutput { NoOutput() }
         }
         try await withQueue(kind) { queue async throws in
-            let old = try await queue.enqueue(OldNote(board: "b"), .retry(5))
+            let old = try await queue.enqueue(OldNote(board: "b"))
+            let kept = try await queue.enqueue(
+                OldNote(board: "b"), .retry(1, backoff: .constant(.seconds(3600))))
             let board = Board.newName()
             let new = try await queue.enqueue(Note(board: board, line: "runs"))
             try await withWorker(queue, [Note.self]) { _ async throws in
                 let error = await #expect(throws: JobFailure.self) { try await old.value }
                 #expect(error?.reason.contains("line: ") == true)
                 _ = try await new.value
+                while try await queue.info(kept.id)?.state != .retryable { await Task.yield() }
+                let text = try await queue.explain(kept.id)
+                let process = ProcessInfo.processInfo.processIdentifier
+                #expect(text.contains("failed once, and is tried again in"), "\(text)")
+                #expect(text.contains("(process \(process)) cannot decode"), "\(text)")
+                #expect(text.contains("line: there is no value"), "\(text)")
+            }
+            // The program before the deploy comes back.
+            #expect(try await queue.retry(kept.id))
+            try await withWorker(queue, [OldNote.self]) { _ async throws in
+                _ = try await kept.value
             }
             #expect(Board.read(board) == ["runs"])
         }
