@@ -62,6 +62,38 @@ struct PostgresLockTests {
         }
     }
 
+    /// Returns when a connection to the queue's database waits for a lock.
+    private func callWaitsForALock(_ queue: JobQueue) async throws {
+        while try await queue.store.database.transaction(
+            .relaxed,
+            { session in
+                try session.query(
+                    """
+                    SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
+                        AND wait_event_type = 'Lock'
+                    """
+                ).isEmpty
+            })
+        {}
+    }
+
+    /// The new job with the key is stored after the call has looked for one, and before it changes
+    /// the old job.
+    @Test func jobWhoseKeyIsTakenMeanwhileIsNotRetried() async throws {
+        try await withApplication { queue, application in
+            let old = try await queue.enqueue(Echo(text: "old"), .unique(by: "key"))
+            let other = try await queue.enqueue(Echo(text: "other"))
+            try await queue.cancelAll([old.id, other.id])
+            _ = try queue.enqueue(
+                Echo(text: "new"), .unique(by: "key"), in: .postgres(application.connection))
+            let retry = Task { try await queue.retryAll([old.id, other.id]) }
+            try await callWaitsForALock(queue)
+            try application.execute("COMMIT")
+            #expect(try await retry.value == [other.id])
+            #expect(try await queue.info(old.id)?.state == .cancelled)
+        }
+    }
+
     @Test func openUniqueKeyStopsNeitherWorkersNorOtherCalls() async throws {
         try await withApplication { queue, application in
             let open = try queue.enqueue(
@@ -70,18 +102,7 @@ struct PostgresLockTests {
                 let waiting = Task {
                     try await queue.enqueue(Echo(text: "waiting"), .unique(by: "key"))
                 }
-                // The call waits for the key.
-                while try await queue.store.database.transaction(
-                    .relaxed,
-                    { session in
-                        try session.query(
-                            """
-                            SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
-                                AND wait_event_type = 'Lock'
-                            """
-                        ).isEmpty
-                    })
-                {}
+                try await callWaitsForALock(queue)
                 let other = try await queue.enqueue(Echo(text: "other"))
                 #expect(try await other.value == "other")
                 #expect(try await queue.info(other.id)?.state == .completed)
