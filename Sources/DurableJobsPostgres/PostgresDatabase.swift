@@ -24,6 +24,8 @@ final class PostgresDatabase: JobDatabase {
     /// The statements with the names of the schema that has the tables: neither the role nor the
     /// transaction of a caller decides.
     let translations: TranslationCache
+    /// Tells whether a connection of a program is to this database.
+    let identity: PostgresIdentity
 
     /// - Parameter schema: where the tables are, or are made; nil for the first schema of the
     ///   search path that has them, or else the first one.
@@ -36,21 +38,23 @@ final class PostgresDatabase: JobDatabase {
         listener = PostgresListener(target)
         notifier = PostgresNotifier(beats)
         let (store, program) = (description, program)
-        let found = try await Self.explaining(store) {
+        let (found, identity) = try await Self.explaining(store) {
             try await program.transaction(PostgresBeginning()) { session in
                 // Excludes other processes that make or migrate the tables.
                 _ = try session.query("SELECT pg_advisory_xact_lock(7236837458)")
                 if let schema { try Self.use(schema, session) }
                 try JobSchema.migrate(session, store: store)
-                return try session.query(
+                let schema = try session.query(
                     """
                     SELECT n.nspname::TEXT FROM pg_class c JOIN pg_namespace n
                         ON n.oid = c.relnamespace
                     WHERE c.oid = to_regclass('durable_job_schema')
                     """
                 ).first?.text(0)
+                return (schema, try PostgresIdentity(session))
             }
         }
+        self.identity = identity
         translations = TranslationCache(PostgresSession.dialect(schema: found))
     }
 
@@ -95,7 +99,7 @@ final class PostgresDatabase: JobDatabase {
         }
     }
 
-    private static func error(_ failure: PostgresFailure, _ store: String) -> JobError {
+    static func error(_ failure: PostgresFailure, _ store: String) -> JobError {
         switch failure.code {
         case "42501":
             .unusableStore(

@@ -14,9 +14,9 @@ struct PostgresFailure: Error, CustomStringConvertible {
     let code: String?
     let description: String
 
-    /// Whether the same transaction may succeed now: a deadlock, or a conflict with another one. The
-    /// last code says that another transaction has just stored a row with the same key, such as the
-    /// unique key of a job that is to be retried; the next attempt finds that row.
+    /// Whether the same transaction may succeed now: a deadlock, or a conflict with another one.
+    /// The last code says that another transaction has just stored a row with the same key, such as
+    /// the unique key of a job that is to be retried; the next attempt finds that row.
     var isTransient: Bool { ["40P01", "40001", "23505"].contains(code) }
 
     /// Whether a prepared statement is missing, or was prepared by somebody else.
