@@ -105,9 +105,10 @@ extension Jobs {
             let state = "\(job.state)"
             var text = String(repeating: " ", count: max(0, 6 - id.count)) + id + "  "
             text += state + String(repeating: " ", count: max(0, 10 - state.count))
-            text += "  " + (job.photo.map { ProgressReport.line($0.photo) } ?? job.name)
+            text += "  " + ProgressReport.line(job.photo?.photo ?? job.name)
             if let host = job.host, let start = job.startedAt {
-                text += ", on \(host) for \(ProgressLine.time(max(0, -start.timeIntervalSinceNow)))"
+                let time = ProgressLine.time(max(0, -start.timeIntervalSinceNow))
+                text += ", on \(ProgressReport.line(host)) for \(time)"
             }
             if let error = job.error { text += ": \(ProgressReport.line(error))" }
             return text

@@ -27,9 +27,12 @@ enum QueueKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
         try result.get()
     }
 
-    private static func administer(_ statement: String) async throws {
+    /// Executes a statement in a database of PostgreSQL; without a URL, in that of the server's
+    /// administration.
+    static func administer(_ statement: String, in url: String? = nil) async throws {
+        let database = try url ?? PostgresCluster.url("postgres")
         let result = try await run(
-            .name("psql"), arguments: [try PostgresCluster.url("postgres"), "-qc", statement],
+            .name("psql"), arguments: [database, "-qc", statement],
             output: .discarded, error: .string(limit: 1 << 16))
         #expect(result.terminationStatus == .exited(0), "\(result.standardError)")
     }
@@ -199,6 +202,20 @@ struct QueueTests {
         }
     }
 
+    /// Whoever may write the table must not control the terminal of those who look at it.
+    private func checkNamesForTerminals(_ queue: String) async throws {
+        try await QueueKind.administer(
+            "CREATE TABLE kept AS SELECT id, name, arguments FROM durable_job", in: queue)
+        try await QueueKind.administer(
+            "UPDATE durable_job SET name = E'odd\\x1B[2J', arguments = '{}'", in: queue)
+        let list = try await classicphotos("jobs", "--queue", queue)
+        #expect(list.output.contains("available  odd·[2J"), "\(list.output)")
+        #expect(!list.output.contains("\u{1B}"))
+        try await QueueKind.administer(
+            "UPDATE durable_job j SET name = k.name, arguments = k.arguments "
+                + "FROM kept k WHERE k.id = j.id", in: queue)
+    }
+
     private func checkDryRun(_ kind: QueueKind, _ folder: URL, _ queue: String) async throws {
         let (source, results) = (
             folder.appendingPathComponent("in"), folder.appendingPathComponent("out")
@@ -235,6 +252,7 @@ struct QueueTests {
                 "Would process 1 of 3 photos. 2 in the queue already. Nothing was written.\n"))
         let list = try await classicphotos("jobs", "--queue", queue)
         #expect(list.output.hasSuffix(": 2 available.\n"), "\(list.output)")
+        if kind == .postgres { try await checkNamesForTerminals(queue) }
         // Other options make other results.
         let other = try await classicphotos(arguments: options + ["--dry-run", "--size", "32"])
         #expect(other.output.contains("Would process 3 of 3 photos."))

@@ -185,11 +185,17 @@ enum FileSync {
     }
 
     static func sync(_ path: String) throws {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        // Without the option, the open of a named pipe in place of the file waits for ever for a
+        // process that writes.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw Failure(description: "\(path): \(String(cString: strerror(errno)))")
         }
         defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0,
+            [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+        else { throw Failure(description: "\(path) is neither a regular file nor a folder") }
         guard fsync(descriptor) == 0 else {
             throw Failure(description: "\(path): \(String(cString: strerror(errno)))")
         }

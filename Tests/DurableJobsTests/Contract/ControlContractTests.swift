@@ -9,6 +9,16 @@ import FoundationEssentials
 import Foundation
 #endif
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 @Suite(.timeLimit(.minutes(5)))
 struct ControlContractTests {
     @Test(arguments: StoreKind.allCases)
@@ -188,6 +198,29 @@ struct ControlContractTests {
     }
 
     // MARK: Staged files
+
+    /// To open the pipe, as a file, would block the thread for ever.
+    @Test func aNamedPipeInPlaceOfAStagedFileIsRefused() async throws {
+        struct MakePipe: Job {
+            static let name = "make pipe"
+            var path: String
+
+            func perform(in context: JobContext) async throws -> NoOutput {
+                let staged = try context.stagedFile(for: path)
+                guard mkfifo(staged, 0o600) == 0 else { throw PermanentFailure("no pipe") }
+                return NoOutput()
+            }
+        }
+        try await withFolder { folder in
+            try await withQueue(.file) { queue async throws in
+                let handle = try await queue.enqueue(MakePipe(path: "\(folder)/file"))
+                try await withWorker(queue, [MakePipe.self]) { _ async throws in
+                    let error = await #expect(throws: JobFailure.self) { try await handle.value }
+                    #expect(error?.reason.contains("neither a regular file") == true)
+                }
+            }
+        }
+    }
 
     @Test(arguments: StoreKind.allCases)
     func stagedFileGetsItsNameWithTheCommit(_ kind: StoreKind) async throws {
