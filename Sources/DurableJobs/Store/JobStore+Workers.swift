@@ -9,10 +9,11 @@ package struct HeartbeatAnswer: Sendable {
 }
 
 extension JobStore {
-    /// Makes the row of a worker, whose lease begins now.
+    /// Makes the row of a worker, whose lease begins now, and hands back what its earlier
+    /// incarnations held.
     package func register(
         _ worker: String, queue: String, host: String, process: Int, lease: Duration,
-        performing types: [PerformedJob]
+        performing types: [PerformedJob], after earlier: EarlierIncarnations = .init()
     ) async throws {
         try await database.transaction(.relaxed, on: .heartbeat) { session in
             _ = try session.query(
@@ -32,6 +33,49 @@ extension JobStore {
                 ON CONFLICT (worker, name) DO NOTHING
                 """,
                 types.map { [.text(worker), .text($0.name), .integer(Int64($0.version))] })
+            try handBack(earlier, session)
+        }
+    }
+
+    /// Makes the jobs of earlier incarnations available again. Other workers may have taken some
+    /// meanwhile, and have counted a death, which was none: the process lives.
+    ///
+    /// Jobs whose cancellation was requested are left to the rescue, which ends them.
+    private func handBack(
+        _ earlier: EarlierIncarnations, _ session: any SQLSession
+    ) throws {
+        guard !earlier.workers.isEmpty else { return }
+        var holders = earlier.attempts.mapValues(\.worker)
+        for worker in earlier.workers {
+            let rows = try session.query(
+                "SELECT id FROM durable_job WHERE worker = ? AND state = 3", [.text(worker)])
+            for row in rows { holders[JobID(row.integer(0))] = worker }
+        }
+        // A row that an application has locked would keep the worker from having a lease. The
+        // rescue takes its job.
+        let rows = try session.batch(
+            """
+            SELECT id, CASE WHEN worker = ? AND state = 3 THEN 1 ELSE 0 END, deaths
+            FROM durable_job
+            WHERE id = ? AND state + 0 < 10 AND cancel_reason IS NULL {skip_locked}
+            """,
+            holders.sorted { $0.key < $1.key }.map { [.text($0.value), .integer($0.key.rawValue)] }
+        ).joined()
+        let held: [[SQLValue]] = rows.filter { $0.flag(1) }.map { [$0.values[0]] }
+        _ = try session.batch(
+            "UPDATE durable_job SET state = 2, worker = NULL WHERE id = ?", held)
+        _ = try session.batch(
+            "UPDATE durable_job SET deaths = deaths - 1 WHERE id = ?",
+            rows.filter { !$0.flag(1) && $0.integer(2) > 0 }.map { [$0.values[0]] })
+        try ExclusiveKeys.free(held, session)
+        for worker in earlier.workers.sorted() { try removeRow(of: worker, session) }
+    }
+
+    private func removeRow(of worker: String, _ session: any SQLSession) throws {
+        for (table, column) in [
+            ("durable_job_worker", "id"), ("durable_job_performed", "worker"),
+        ] {
+            _ = try session.query("DELETE FROM \(table) WHERE \(column) = ?", [.text(worker)])
         }
     }
 
@@ -62,11 +106,7 @@ extension JobStore {
     /// Ends the lease of a worker that stops.
     package func unregister(_ worker: String) async throws {
         try await database.transaction(.relaxed, on: .heartbeat) { session in
-            for (table, column) in [
-                ("durable_job_worker", "id"), ("durable_job_performed", "worker"),
-            ] {
-                _ = try session.query("DELETE FROM \(table) WHERE \(column) = ?", [.text(worker)])
-            }
+            try removeRow(of: worker, session)
         }
     }
 

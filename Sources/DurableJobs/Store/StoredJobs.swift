@@ -127,6 +127,27 @@ package struct EndedJob: Sendable {
     package let error: String?
 }
 
+/// What the incarnations of a worker held that have lost their lease, while its process lives.
+package struct EarlierIncarnations: Sendable {
+    /// Their identifiers.
+    package private(set) var workers: Set<String> = []
+    /// The attempts that the process knows, by their jobs. The store may know others.
+    package private(set) var attempts: [JobID: AttemptToken] = [:]
+
+    package init() {}
+
+    package mutating func add(_ worker: String, _ attempts: [AttemptToken]) {
+        workers.insert(worker)
+        for attempt in attempts { self.attempts[attempt.job] = attempt }
+    }
+
+    /// Removes what another value has.
+    mutating func remove(_ other: EarlierIncarnations) {
+        workers.subtract(other.workers)
+        attempts = attempts.filter { other.attempts[$0.key] != $0.value }
+    }
+}
+
 /// What the store made of a verdict.
 package enum VerdictAnswer: Sendable, Hashable {
     /// The job now has this state, because of this report or of an earlier one with its token.

@@ -8,12 +8,17 @@ extension JobWorker {
     /// Makes the worker's row. The lease counts from before the call.
     func register() async throws {
         let worker = state.withLock { $0.worker }
+        let earlier = lease.withLock { $0.earlier }
         let start = Machine.timeSinceBoot
         try await store.register(
             worker, queue: jobs.name, host: Machine.host, process: Machine.process,
             lease: options.lease,
-            performing: types.values.map { PerformedJob(name: $0.name, version: $0.version) })
-        lease.withLock { $0.end = start + options.lease }
+            performing: types.values.map { PerformedJob(name: $0.name, version: $0.version) },
+            after: earlier)
+        lease.withLock { lease in
+            lease.end = start + options.lease
+            lease.earlier.remove(earlier)
+        }
         watchdog.signal()
     }
 
@@ -68,7 +73,8 @@ extension JobWorker {
         do {
             let start = Machine.timeSinceBoot
             try await register()
-            wakeUp.signal()
+            jobsAdded()
+            store.database.announce(jobs.name)
             return start + options.lease / 5
         } catch {
             report(.storeFailed(JobCoding.describe(error)))
@@ -118,7 +124,10 @@ extension JobWorker {
             state.worker == worker ? state.leaseLost(newWorker: new) : nil
         }
         guard let lost else { return }
-        lease.withLock { $0.end = nil }
+        lease.withLock { lease in
+            lease.end = nil
+            lease.earlier.add(worker, lost.held)
+        }
         report(.leaseLost)
         for running in lost.cancel { running.interrupt(.leaseLost, because: .leaseLost) }
         for record in lost.dropped { record.files.delete() }

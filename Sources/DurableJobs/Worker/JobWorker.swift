@@ -80,6 +80,8 @@ public final class JobWorker: Sendable {
         var isOver = false
         /// When the lease ends, on the clock of `Machine.timeSinceBoot`; nil while none is held.
         var end: Duration?
+        /// What earlier incarnations held. The next registration hands it back.
+        var earlier = EarlierIncarnations()
     }
 
     var store: JobStore { jobs.store }

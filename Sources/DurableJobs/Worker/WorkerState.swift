@@ -347,12 +347,16 @@ struct WorkerState: Sendable {
     ///
     /// The files of an end that may be committed stay: if it is, another worker publishes them.
     ///
-    /// - Returns: the operations to cancel, and the records whose files are to be deleted.
+    /// - Returns: the operations to cancel, the records whose files are to be deleted, and the
+    ///   attempts that the new incarnation hands back.
     mutating func leaseLost(
         newWorker: String
-    ) -> (cancel: [Running], dropped: [AttemptRecord]) {
+    ) -> (cancel: [Running], dropped: [AttemptRecord], held: [AttemptToken]) {
         let uncommitted = (ended + held.map(\.end)).filter { !$0.mayBeCommitted || Faults.forget }
-        let result = (Array(running.values), uncommitted.map(\.record))
+        let records = running.values.map(\.record) + (ended + held.map(\.end)).map(\.record)
+        let result = (
+            Array(running.values), uncommitted.map(\.record), records.map(\.job.token)
+        )
         generation += 1
         worker = newWorker
         running = [:]

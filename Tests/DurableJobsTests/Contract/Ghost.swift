@@ -68,6 +68,15 @@ struct Ghost {
         }
     }
 
+    /// Begins a new incarnation after the lease was lost, as a worker does whose process lives.
+    func comeBack(from attempts: [ClaimedJob]) async throws {
+        var earlier = EarlierIncarnations()
+        earlier.add(id, attempts.map(\.token))
+        try await store.register(
+            UUID().uuidString, queue: queue, host: "ghost", process: 1, lease: .seconds(60),
+            performing: types, after: earlier)
+    }
+
     /// Ends the lease, and deletes the worker's row.
     func die() async throws { try await store.unregister(id) }
 }

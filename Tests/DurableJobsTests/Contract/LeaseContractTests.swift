@@ -156,6 +156,52 @@ struct LeaseContractTests {
         }
     }
 
+    /// An outage of the database, or a pause of the machine, is no death.
+    @Test(arguments: StoreKind.allCases)
+    func aWorkerThatComesBackHasNotDied(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handle = try await queue.enqueue(Echo(text: ""), .exclusive(by: "key"))
+            let deaths: @Sendable () async throws -> Int = {
+                try await queue.rowCount("durable_job WHERE deaths > 0")
+            }
+            for round in 0..<6 {
+                let ghost = try await Ghost(queue)
+                let claimed = try await ghost.claim()
+                #expect(claimed.map(\.token.job) == [handle.id])
+                try await ghost.loseLease()
+                if round.isMultiple(of: 2) {
+                    // Another worker takes the job first.
+                    #expect(try await queue.store.rescue(in: "tests") == 1)
+                    #expect(try await deaths() == 1)
+                }
+                // In the last round, the worker does not know of its claim.
+                try await ghost.comeBack(from: round < 5 ? claimed : [])
+                #expect(try await deaths() == 0)
+                #expect(try await queue.info(handle.id)?.state == .available)
+            }
+        }
+    }
+
+    /// Others may have claimed the job again. It stays theirs.
+    @Test(arguments: StoreKind.allCases)
+    func aWorkerThatComesBackLeavesOthersTheirJobs(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            try await queue.enqueue(Echo(text: ""), .exclusive(by: "key"))
+            let (ghost, other) = (try await Ghost(queue), try await Ghost(queue))
+            let claimed = try await ghost.claim()
+            try await ghost.loseLease()
+            #expect(try await queue.store.rescue(in: "tests") == 1)
+            let again = try await other.claim()
+            #expect(again.count == 1)
+            try await ghost.comeBack(from: claimed)
+            #expect(try await queue.rowCount("durable_job_lock") == 1)
+            #expect(try await queue.rowCount("durable_job WHERE deaths > 0") == 0)
+            let answer = try await other.exchange(
+                again.map { EndedAttempt($0.token, other.result("done")) })
+            #expect(answer.verdicts == [.accepted(.completed)])
+        }
+    }
+
     @Test(arguments: StoreKind.allCases)
     func jobWhoseWorkersKeepDyingIsDiscarded(_ kind: StoreKind) async throws {
         try await withQueue(kind) { queue async throws in
