@@ -232,7 +232,10 @@ extension Operation {
     }
 
     /// Ends the operation. Only the first call has an effect.
-    final func finish() {
+    ///
+    /// - Parameter releasesBodyHere: whether the body is released before this method returns, also
+    ///   if this thread is inside another operation.
+    final func finish(releasesBodyHere: Bool = false) {
         // The queue's reference to the operation may be the last one.
         withExtendedLifetime(self) {
             guard let before = exchange(whileUnlocked: true, { $0.finished() })?.before else {
@@ -264,7 +267,7 @@ extension Operation {
             companion?.left()
             _ = conclude(
                 before, driver: driver, keeps: { _ in false }, continues: { _ in false })
-            if keepsBody { releaseBodyOutside() }
+            if keepsBody { if releasesBodyHere { releaseBody() } else { releaseBodyOutside() } }
         }
     }
 

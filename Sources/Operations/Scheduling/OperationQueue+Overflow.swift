@@ -1,8 +1,9 @@
 // The limit of a queue's operations. An addition first asks for room, in one hold of the lock. If
-// there is none, the operation that has to go is chosen in the same hold, and is cancelled after
-// it. So the rule holds however many threads add operations.
+// there is none, the operation that has to go is chosen in the same hold. So the rule holds however
+// many threads add operations. See "Operations that a full queue drops" in Cancellation.md.
 
 import OperationsRuntime
+import Synchronization
 
 extension OperationQueue {
     /// What becomes of operations that are added while the queue is full; nil, for a queue without
@@ -13,62 +14,123 @@ extension OperationQueue {
     /// ```
     ///
     /// All operations count, waiting and running, but not barriers. Only operations that wait are
-    /// dropped: an operation that has begun goes on. If all others have begun, the operation that
-    /// is added is dropped: so let the capacity be larger than the width. A dropped operation is
-    /// cancelled with the reason ``CancellationReason/displaced(capacity:)``, finishes as cancelled
-    /// operations do, and no longer counts. Pieces of tasks (``executor``) count and are never
-    /// dropped.
+    /// dropped: an operation that has begun goes on, also if it waits for another attempt. If all
+    /// others have begun, the operation that is added is dropped: so let the capacity be larger
+    /// than the width. A dropped operation is cancelled with the reason
+    /// ``CancellationReason/displaced(capacity:)``, finishes as cancelled operations do, and no
+    /// longer counts. Pieces of tasks (``executor``) count and are never dropped.
+    ///
+    /// A dropped operation has left the queue, and its body is released, when the addition returns:
+    /// so the queue never keeps more than it may hold. That happens on the thread that adds, which
+    /// must hold no lock that the `deinit` of a captured object takes. Two kinds of operations
+    /// leave later, as after every cancellation: those that override ``Operation/start()``, and
+    /// those whose override of ``Operation/isReady`` returns false.
     ///
     /// The limit holds from the next addition on: setting it cancels nothing. Setting the overflow
     /// of ``main`` has no effect. For one addition, there are `add(_:capacity:within:body:)`, which
     /// waits, and `tryAdd(_:capacity:body:)`, which returns nil. In a queue that drops the newest
     /// operations, they wait for this capacity as well, or return nil.
     ///
-    /// - Complexity: an addition takes O(dropped operations that have not left the queue). With
-    ///   ``OperationQueueOverflow/dropOldest(capacity:)``, one to a full queue also takes O(running
-    ///   operations).
+    /// - Complexity: an addition takes O(workers that run operations of the queue), amortized.
+    ///   Setting a limit takes O(operations and blocks in the queue), in short holds of the lock.
     public final var overflow: OperationQueueOverflow? {
         get { snapshot { $0.overflow?.setting } }
         set {
             guard !isMain else { return }
-            // The claims return what they have not begun, which another worker may then take.
-            let nodes = eventOffering { state in
-                let isFirst = newValue != nil && state.overflow == nil
-                if isFirst { state.overflow = OverflowState() }
+            if newValue != nil, event({ $0.beginLimiting() }) { exemptNodes() }
+            event { state in
                 state.overflow?.setting = newValue
                 state.decideAboutBlocks()
-                // The queue can drop operations, and no blocks.
-                if newValue != nil { state.materializeAll() }
                 AdditionSteps.limiting.set(newValue != nil, in: self)
-                return isFirst ? state.exemptNodes() : []
             }
-            // These may be the last references to operations that have ended meanwhile.
-            withExtendedLifetime(nodes) {}
         }
     }
 
+    /// Adds an operation that is reserved for this queue, and drops what has to go for it.
+    final func addWithinLimit(_ operation: Operation) {
+        let (dropped, isRejected) = makeRoom(for: operation)
+        var isTaken = false
+        addAll([operation], reserved: true, behind: nil) { state in
+            if isRejected { isTaken = state.takeDropped(operation) }
+            state.forgetRoom(for: operation)
+        }
+        if isRejected { end(Dropped(operation: operation, isTaken: isTaken)) }
+        // Only now: otherwise the queue could be empty in between, and waits for it would end.
+        for other in dropped { end(other) }
+    }
+
+    /// An operation that was cancelled for lack of room, and whether this thread has taken it.
+    private struct Dropped {
+        let operation: Operation
+        let isTaken: Bool
+    }
+
     /// Makes room for an operation that is about to be added, or cancels it if there is none.
-    final func makeRoom(for operation: Operation) {
+    private func makeRoom(for operation: Operation) -> (dropped: [Dropped], isRejected: Bool) {
+        var dropped: [Dropped] = []
         while true {
-            switch event({ $0.makeRoom(for: operation) }) {
-            case .room: return
+            switch eventOffering({ $0.makeRoom(for: operation) }) {
+            case .room: return (dropped, false)
             case .none(let capacity):
-                return operation.forceCancel(because: .displaced(capacity: capacity))
+                operation.forceCancel(because: .displaced(capacity: capacity))
+                return (dropped, true)
+            case .searching: break
+            case .taking(let other, let capacity):
+                _ = other.keepFromBeginning(because: .displaced(capacity: capacity))
+                CancelRound.cancel([other])
+                return (dropped + [Dropped(operation: other, isTaken: true)], false)
             case .displacing(let other, let capacity):
-                if other.keepFromBeginning(because: .displaced(capacity: capacity)) {
+                let isDropped = other.keepFromBeginning(because: .displaced(capacity: capacity))
+                event { $0.displacementWasDecided(of: other, isDropped) }
+                // Otherwise that operation has begun meanwhile.
+                if isDropped {
                     CancelRound.cancel([other])
-                    continue
+                    dropped.append(Dropped(operation: other, isTaken: false))
                 }
-                // That operation has begun meanwhile.
-                event { _ = $0.overflow?.displaced.removeValue(forKey: ObjectIdentifier(other)) }
             }
         }
+    }
+
+    /// Ends a dropped operation as a worker would, without its body, unless a worker does.
+    ///
+    /// The body is released at once, also if this thread is inside another operation, which may add
+    /// many more.
+    private func end(_ dropped: Dropped) {
+        let operation = dropped.operation
+        guard dropped.isTaken || event({ $0.takeDropped(operation) }),
+            operation.status.phase != .finished
+        else { return }
+        operation.willEndUnbegun()
+        operation.finish(releasesBodyHere: true)
     }
 
     /// Records that there is room for an operation, because capacity was reserved for it.
     final func expect(_ operation: Operation) {
         guard AdditionSteps.of(self).contains(.limiting) else { return }
         event { _ = $0.overflow?.arriving.insert(ObjectIdentifier(operation)) }
+    }
+
+    /// Forgets operations that are not about to be added any more.
+    final func forgetRoom(for operations: [Operation]) {
+        for start in stride(from: 0, to: operations.count, by: Self.additionsAtOnce) {
+            let part = operations[start..<min(start + Self.additionsAtOnce, operations.count)]
+            event { state in for operation in part { state.forgetRoom(for: operation) } }
+        }
+    }
+
+    /// Keeps the nodes of graphs that have begun from being dropped. Nodes that are added later are
+    /// kept from that in the hold of the lock that adds them.
+    private func exemptNodes() {
+        var place = 0
+        var nodes: [Operation] = []
+        while let next = snapshot({ $0.operationsAtWork(from: place) }) {
+            for leader in next.operations { nodes += leader.nodesAsOperations }
+            place = next.end
+        }
+        for start in stride(from: 0, to: nodes.count, by: Self.additionsAtOnce) {
+            let part = nodes[start..<min(start + Self.additionsAtOnce, nodes.count)]
+            event { $0.exempt(part) }
+        }
     }
 }
 
@@ -103,10 +165,27 @@ extension LifecycleState {
 extension QueueState {
     enum Room {
         case room
-        /// The caller must cancel this operation, and ask again.
+        /// There is room now. The caller has taken this operation from those that are ready, must
+        /// cancel it, and ends it once its own operation is in the queue.
+        case taking(Operation, capacity: Int)
+        /// The caller must keep this operation from beginning, and ask again.
         case displacing(Operation, capacity: Int)
+        /// The caller must ask again, because other threads wait for the lock.
+        case searching
         /// There is no room: nothing waits that could go instead.
         case none(capacity: Int)
+    }
+
+    /// The number of places that one hold of the lock looks at.
+    private static var placesAtOnce: Int { 1_024 }
+
+    /// Prepares for a limit. Returns whether the queue has none now.
+    mutating func beginLimiting() -> Bool {
+        if overflow == nil {
+            overflow = OverflowState()
+            decideAboutBlocks()
+        }
+        return overflow?.setting == nil
     }
 
     /// Finds room for an operation that is about to be added.
@@ -115,74 +194,165 @@ extension QueueState {
         guard let setting = overflow?.setting, !operation.isNeverDisplaced,
             overflow?.arriving.contains(id) != true
         else { return .room }
-        let count =
-            operationCount + capacityQueue.reservationCount + (overflow?.correction ?? 0)
-        if count < setting.capacity {
+        if limitedCount < setting.capacity {
             overflow?.arriving.insert(id)
             return .room
         }
-        if setting.dropsOldest, let oldest = oldestToDisplace() {
-            overflow?.displaced[ObjectIdentifier(oldest)] = .passUnretained(oldest)
-            return .displacing(oldest, capacity: setting.capacity)
+        if setting.dropsOldest {
+            if let oldest = nextToDisplace() {
+                overflow?.displaced.insert(ObjectIdentifier(oldest))
+                if take(oldest) {
+                    overflow?.arriving.insert(id)
+                    return .taking(oldest, capacity: setting.capacity)
+                }
+                overflow?.undecidedCount += 1
+                return .displacing(oldest, capacity: setting.capacity)
+            }
+            if let overflow, overflow.firstPlace < ring.tail { return .searching }
         }
         overflow?.rejected.insert(id)
         return .none(capacity: setting.capacity)
     }
 
-    /// Keeps the nodes of graphs that have begun from being dropped. Nodes that are added later are
-    /// kept from that in the hold of the lock that adds them.
-    ///
-    /// - Returns: the nodes, which the caller releases once it has released the lock.
-    mutating func exemptNodes() -> [Operation] {
-        var nodes: [Operation] = []
-        for place in ring.head..<ring.tail {
-            ring[place]?.operation?._withUnsafeGuaranteedRef { nodes += $0.nodesAsOperations }
-        }
-        if nodes.isEmpty { return [] }
-        // A run forgets its nodes only when they have ended, and some may have left the queue.
-        let ids = Set(nodes.map { ObjectIdentifier($0) })
-        for place in ring.head..<ring.tail {
-            guard let operation = ring[place]?.operation else { continue }
-            let id = operation._withUnsafeGuaranteedRef { ObjectIdentifier($0) }
-            if ids.contains(id) { overflow?.exempt.insert(id) }
-        }
-        return nodes
+    /// The largest batch in a queue that may have a limit.
+    var mostInLimitedBatch: Int {
+        overflow?.setting.map { max(1, $0.capacity / 8) } ?? .max
     }
 
-    private func oldestToDisplace() -> Operation? {
-        for place in ring.head..<ring.tail {
-            guard let operation = ring[place]?.operation?.takeUnretainedValue() else { continue }
-            let (id, state) = (ObjectIdentifier(operation), operation.status)
-            if !state.isAtWork, state.phase != .finished, !operation.isNeverDisplaced,
-                overflow?.displaced[id] == nil, overflow?.exempt.contains(id) != true
-            {
-                return operation
+    /// The number of operations that is limited.
+    private var limitedCount: Int {
+        guard let overflow else { return 0 }
+        var count = operationCount + capacityQueue.reservationCount + overflow.arriving.count
+        count += overflow.undecidedCount - overflow.displaced.count
+        if overflow.displaced.isEmpty { return count }
+        // A displaced operation that a worker had taken already ends in its claim, and is then not
+        // among those that the queue counts.
+        for claim in claims {
+            claim.forEachTaken { entry in
+                guard let operation = entry.operation?.takeUnretainedValue(),
+                    operation.status.phase == .finished,
+                    overflow.displaced.contains(ObjectIdentifier(operation))
+                else { return }
+                count += 1
             }
         }
-        return nil
+        return count
+    }
+
+    /// Returns the oldest operation that may be dropped, and makes it if there is only a block.
+    /// Nil if there is none, or if it was not found among the places that one hold of the lock
+    /// looks at.
+    ///
+    /// What may not be dropped at one time may not be dropped later either. So each place is looked
+    /// at once.
+    private mutating func nextToDisplace() -> Operation? {
+        var place = max(overflow?.firstPlace ?? 0, ring.head)
+        let end = min(place + Self.placesAtOnce, ring.tail)
+        var found: Operation?
+        while found == nil, place < end {
+            found = droppable(at: place)
+            place += 1
+            overflow?.visitedCount += 1
+        }
+        overflow?.firstPlace = place
+        return found
+    }
+
+    private mutating func droppable(at place: Int) -> Operation? {
+        guard let entry = ring[place] else { return nil }
+        guard let operation = entry.operation?.takeUnretainedValue() else {
+            if !ring.isReady(place, lane: PriorityLanes.normal) { returnAllRests() }
+            // Otherwise the block runs, has ended, or was dropped.
+            guard ring.isReady(place, lane: PriorityLanes.normal) else { return nil }
+            return materialize(place).takeUnretainedValue()
+        }
+        let (id, state) = (ObjectIdentifier(operation), operation.status)
+        guard !operation.hasBegun(state), !operation.isNeverDisplaced,
+            overflow?.displaced.contains(id) == false, overflow?.exempt.contains(id) == false
+        else { return nil }
+        if state.phase == .queued, state.has(.fastPath), !isInList(operation, state) {
+            // A worker may have claimed the operation, and runs another one before it.
+            returnAllRests()
+        }
+        return operation
+    }
+
+    private func isInList(_ operation: Operation, _ state: LifecycleState) -> Bool {
+        isAmongReady(operation.place, lane: state.lane)
+            || ring.isReady(operation.place, lane: OperationRing.cancelledLane)
+    }
+
+    /// Takes an operation that is ready, or that only has to leave, as a worker would that claims
+    /// it by itself. Returns false if the operation is in no list, or needs a slot to leave.
+    private mutating func take(_ operation: Operation) -> Bool {
+        let state = operation.status
+        guard state.phase == .queued, !operation.needsSlotToLeave(state) else { return false }
+        if ring.isReady(operation.place, lane: OperationRing.cancelledLane) {
+            ring.clearReady(operation.place, lane: OperationRing.cancelledLane)
+        } else if !removeReady(operation.place, state: state) {
+            return false
+        }
+        return operation.exchange { $0.claimed(takesSlot: false) } != nil
+    }
+
+    /// Takes an operation that was dropped. Returns false if it cannot leave now, or if something
+    /// else has taken it.
+    mutating func takeDropped(_ operation: Operation) -> Bool {
+        operation.status.has(.cancelled) && take(operation)
+    }
+
+    /// Records whether an operation that was chosen is dropped, or has begun meanwhile.
+    mutating func displacementWasDecided(of operation: Operation, _ isDropped: Bool) {
+        overflow?.undecidedCount -= 1
+        if !isDropped { overflow?.displaced.remove(ObjectIdentifier(operation)) }
+    }
+
+    /// Returns those operations among a number of places that are at work, and the place after
+    /// them; nil behind the last one.
+    func operationsAtWork(from first: Int) -> (operations: [Operation], end: Int)? {
+        let first = max(first, ring.head)
+        guard first < ring.tail else { return nil }
+        let end = min(first + Self.placesAtOnce, ring.tail)
+        var operations: [Operation] = []
+        for place in first..<end {
+            guard let operation = ring[place]?.operation else { continue }
+            if operation._withUnsafeGuaranteedRef({ $0.status.isAtWork }) {
+                operations.append(operation.takeUnretainedValue())
+            }
+        }
+        return (operations, end)
+    }
+
+    /// Keeps operations from being dropped. Those that have finished may have left.
+    mutating func exempt(_ operations: ArraySlice<Operation>) {
+        for operation in operations where operation.status.phase != .finished {
+            overflow?.exempt.insert(ObjectIdentifier(operation))
+        }
     }
 
     /// Records that an operation is in the queue.
     mutating func arrivedInRoom(_ operation: Operation) {
         let id = ObjectIdentifier(operation)
         overflow?.arriving.remove(id)
-        if overflow?.rejected.remove(id) != nil {
-            overflow?.displaced[id] = .passUnretained(operation)
-        }
+        if overflow?.rejected.remove(id) != nil { overflow?.displaced.insert(id) }
     }
 
-    /// Forgets operations that are not about to be added any more. Those that were added are not
+    /// Forgets an operation that is not about to be added any more. One that was added is not
     /// affected.
-    mutating func forgetRoom(for operations: [Operation]) {
-        guard overflow != nil else { return }
-        for operation in operations {
-            overflow?.arriving.remove(ObjectIdentifier(operation))
-            overflow?.rejected.remove(ObjectIdentifier(operation))
-        }
+    mutating func forgetRoom(for operation: Operation) {
+        overflow?.arriving.remove(ObjectIdentifier(operation))
+        overflow?.rejected.remove(ObjectIdentifier(operation))
     }
 }
 
 extension Operation {
     /// Whether the queue must not drop the operation: it is a barrier, or runs a piece of a task.
     fileprivate final var isNeverDisplaced: Bool { status.has(.barrier) || isPieceOfTask }
+
+    /// Whether the operation has begun. One that waits for another attempt has.
+    fileprivate final func hasBegun(_ state: LifecycleState) -> Bool {
+        if state.isAtWork || state.phase == .finished { return true }
+        guard !state.has(.fastPath), let existingExtras else { return false }
+        return existingExtras.startTime.load(ordering: .relaxed) != 0
+    }
 }

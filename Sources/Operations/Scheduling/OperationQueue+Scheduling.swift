@@ -95,14 +95,11 @@ extension OperationQueue {
         if steps.contains(.refusing) { refuse(operations) }
         if steps.contains(.limiting) {
             // One by one: an operation may displace one that was added before it.
-            for operation in operations {
-                makeRoom(for: operation)
-                addAll([operation], reserved: true, behind: nil)
-            }
+            for operation in operations { addWithinLimit(operation) }
         } else {
             addAll(operations, reserved: true, behind: nil)
+            forgetRoom(for: operations)
         }
-        event { $0.forgetRoom(for: operations) }
         for operation in operations where operation.status.phase == .finished {
             operation.completeCountedUnit(in: self)
         }
@@ -170,18 +167,23 @@ extension OperationQueue {
         addInSteps(operations)
     }
 
-    private func addAll(_ operations: [Operation], reserved: Bool, behind leader: Operation?) {
+    /// - Parameter finish: called in the same hold of the lock, once the operations are in the
+    ///   queue.
+    func addAll(
+        _ operations: [Operation], reserved: Bool, behind leader: Operation?,
+        finish: (inout QueueState) -> Void = { _ in }
+    ) {
         operations.withUnsafeBufferPointer { buffer in
             // The array keeps all operations alive, so their references need not be counted here.
             buffer.withMemoryRebound(to: Unmanaged<Operation>.self) {
-                add($0, of: operations, reserved: reserved, behind: leader)
+                add($0, of: operations, reserved: reserved, behind: leader, finish)
             }
         }
     }
 
     private func add(
         _ references: UnsafeBufferPointer<Unmanaged<Operation>>, of operations: [Operation],
-        reserved: Bool, behind leader: Operation?
+        reserved: Bool, behind leader: Operation?, _ finish: (inout QueueState) -> Void
     ) {
         var others: [Operation] = []
         var isSuspicious = false
@@ -214,6 +216,7 @@ extension OperationQueue {
                     }
                 }
                 if wasEmpty, !state.isEmpty { _ = Unmanaged.passRetained(self) }
+                finish(&state)
                 return (refused, state.takePromotions())
             }
             if let promotions { Operation.perform(promotions) }
@@ -240,7 +243,7 @@ extension OperationQueue {
 
     final var shutDownReason: CancellationReason { .queueShutDown(queue: label) }
 
-    private static let additionsAtOnce = 256
+    static let additionsAtOnce = 256
     private static let additionsAtOnceBehind = 4_096
 
     /// Asks the operation's companion.

@@ -40,27 +40,22 @@ struct OverflowState {
     /// The operations for which there is no room, and which are about to be added nevertheless:
     /// cancelled, so that they end as any other. They do not count.
     var rejected: Set<ObjectIdentifier> = []
-    /// The operations in the queue that were cancelled for lack of room, and have not left.
-    var displaced: [ObjectIdentifier: Unmanaged<Operation>] = [:]
+    /// The operations in the queue that were cancelled for lack of room, or are about to be, and
+    /// have not left. They do not count.
+    var displaced: Set<ObjectIdentifier> = []
+    /// How many were chosen to be displaced, and may have begun meanwhile. They count.
+    var undecidedCount = 0
     /// The operations in the queue that belong to one which has begun: the nodes of a graph.
     var exempt: Set<ObjectIdentifier> = []
-
-    /// What has to be added to the queue's number of operations, to get the number that is limited.
-    var correction: Int { arriving.count - displacedCount }
-
-    /// The number of displaced operations that the queue counts among its operations: it does not
-    /// count those that have finished and leave with their claim.
-    private var displacedCount: Int {
-        displaced.values.count { operation in
-            let state = operation._withUnsafeGuaranteedRef { $0.status }
-            return state.phase != .finished || !state.has(.fastPath) || state.has(.claimedAlone)
-        }
-    }
+    /// All operations before this place have begun, were displaced, or are never displaced.
+    var firstPlace = 0
+    /// How many places were looked at for an operation to displace.
+    var visitedCount = 0
 
     /// Forgets an operation that leaves the queue.
     mutating func leaves(_ operation: Operation) {
         let id = ObjectIdentifier(operation)
-        displaced[id] = nil
+        displaced.remove(id)
         exempt.remove(id)
     }
 }

@@ -235,7 +235,9 @@ extension QueueState {
         let least = Int(Self.smallNanoseconds / time)
         let share = readyCount / cores
         // The claim takes a slot for each entry then; see `slotsOfClaim`.
-        let most = bodiesSuspend && width >= 0 ? min(32, max(1, width - running)) : 32
+        var most = bodiesSuspend && width >= 0 ? min(32, max(1, width - running)) : 32
+        // Claims keep what has ended, which a limited queue holds beside what its limit counts.
+        if overflow != nil { most = min(most, mostInLimitedBatch) }
         return min(max(share, least, 1), most, Int(16 * Self.smallNanoseconds / time))
     }
 }

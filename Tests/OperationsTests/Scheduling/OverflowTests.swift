@@ -137,7 +137,7 @@ struct OverflowTests {
                         if operation.isCancelled { dropped.increment() }
                         let live = queue.snapshot { state in
                             state.operations().count {
-                                state.overflow?.displaced[ObjectIdentifier($0)] == nil
+                                state.overflow?.displaced.contains(ObjectIdentifier($0)) == false
                             }
                         }
                         #expect(live <= capacity)
