@@ -81,7 +81,7 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
         }
         // The nodes need the slot.
         if let change = exchange({ $0.slotGivenUp() }), change.actions.contains(.returnSlot) {
-            own.returnSlot()
+            own.returnSlot(of: self)
         }
         runAsOperations(in: own, behind: self)
     }

@@ -118,7 +118,7 @@ extension Operation {
         // it anew.
         companion?.claimIsReturned()
         guard let change = exchange({ $0.returnedToQueue() }) else { return }
-        if change.actions.contains(.returnSlot) { queue.returnSlot() }
+        if change.actions.contains(.returnSlot) { queue.returnSlot(of: self) }
         if change.after.phase == .queued {
             queue.insertReady(self)
         } else {

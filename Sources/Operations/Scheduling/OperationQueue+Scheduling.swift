@@ -502,7 +502,9 @@ extension OperationQueue {
 
     func putBackLast(_ claim: Claim) { eventOffering({ $0.putBackLast(claim) }) }
 
-    func returnSlot() { eventOffering({ $0.slotReturned() }) }
+    func returnSlot(of operation: Operation) {
+        eventOffering({ $0.slotReturned(by: operation) })
+    }
 
     /// Removes a finished operation that is in no claim.
     func leave(_ operation: Operation, releasesSlot: Bool) {

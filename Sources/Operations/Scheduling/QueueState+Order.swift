@@ -130,15 +130,22 @@ extension QueueState {
     /// Returns the first operation that a strict order wants to start before the one at `place`;
     /// nil if that one is next.
     ///
-    /// - Complexity: O(n).
+    /// - Complexity: O(places from the cursor on), at which most operations hold back the others.
     func firstStrictly(before place: Int) -> Operation? {
-        guard order.isStrict, place > ring.head else { return nil }
-        for earlier in ring.head..<place {
+        for earlier in placesThatMayHoldBack(place) {
             if let operation = ring[earlier]?.operation, !isPast(operation) {
                 return operation.takeUnretainedValue()
             }
         }
         return nil
+    }
+
+    /// The places before this one whose operations may hold it back in a strict order: those from
+    /// the cursor on.
+    func placesThatMayHoldBack(_ place: Int) -> Range<Int> {
+        guard let cursor = order.cursor else { return place..<place }
+        let first = max(cursor, ring.head)
+        return min(first, place)..<place
     }
 
     // MARK: Changes

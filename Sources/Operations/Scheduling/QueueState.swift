@@ -577,11 +577,12 @@ struct QueueState: ~Copyable {
         insertReady(operation, place: place, readySince: rescheduled.readySince(place))
     }
 
-    /// Returns the slot of a claimed operation that turned out not to be ready.
-    mutating func slotReturned() {
+    /// Returns the slot of a claimed operation that turned out not to be ready, or that will have
+    /// another attempt.
+    mutating func slotReturned(by operation: Operation) {
         running -= 1
-        // The operation holds back others again, so the cursor starts over.
-        order.moveBack(to: ring.head)
+        // The operation holds back others again.
+        order.moveBack(to: operation.place)
     }
 
     // MARK: Changes

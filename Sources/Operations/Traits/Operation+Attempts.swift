@@ -117,7 +117,7 @@ extension Operation {
         failure?.observe()
         controller.permitRequest?.release(keepsTicket: false)
         // A cancelled operation may have left the queue by now, and the slot is still taken.
-        if change.actions.contains(.returnSlot) { queue.returnSlot() }
+        if change.actions.contains(.returnSlot) { queue.returnSlot(of: self) }
         perform(change)
         // The thread that shuts the queue down looks for holds after it has said so.
         if failure == nil, AdditionSteps.of(queue).contains(.refusing) {

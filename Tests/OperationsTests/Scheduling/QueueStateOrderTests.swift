@@ -147,6 +147,43 @@ struct QueueStateOrderTests {
         #expect(queue.ran == row.expected)
         #expect(queue.isLeftEmpty)
     }
+
+    /// In a strict order, nothing goes through what has begun again.
+    @Test func strictOrdersLookOnlyFromTheCursorOn() {
+        var state = QueueState()
+        let queue = OperationQueue()
+        state.arrange(order: .fifo, agingSpan: nil, hasGroups: false)
+        let operations = (0..<100).map { _ in Operation() }
+        for operation in operations {
+            _ = state.add(operation, to: queue)
+            _ = operation.exchange { $0.becameReady(wasReady: true) }
+            state.insertReady(operation)
+        }
+        for operation in operations.dropLast() {
+            guard case .single = state.executorRequestedWork(Claim(), cores: 1) else { return }
+            _ = operation.exchange { $0.startingFromQueue() }
+        }
+        _ = state.best()
+        let last = operations[99]
+        let places = state.placesThatMayHoldBack(last.place)
+        #expect(places.isEmpty && state.firstStrictly(before: last.place) == nil)
+        // One of them will have another attempt, and only that one holds back others again.
+        _ = operations[70].exchange { $0.startRequested() }
+        _ = operations[70].exchange { $0.attemptEnded() }
+        state.slotReturned(by: operations[70])
+        let (cursor, first) = (state.order.cursor, state.firstStrictly(before: last.place))
+        #expect(cursor == operations[70].place && first === operations[70])
+        for operation in operations {
+            _ = operation.exchange { $0.finished() }
+            let holdsSlot = operation !== operations[70] && operation !== last
+            _ = state.leave(operation, releasesSlot: holdsSlot)
+            // The references of the ring, and those of the claims.
+            Unmanaged.passUnretained(operation).release()
+            if operation !== last { Unmanaged.passUnretained(operation).release() }
+        }
+        let isEmpty = state.isEmpty
+        #expect(isEmpty)
+    }
 }
 
 /// The state of a queue with operations that are claimed and ended by the calling thread.
