@@ -37,9 +37,11 @@ public class ConcurrencyBudget: @unchecked Sendable {
     private var taken = 0
     /// The requests that wait, and that could be granted with the totals of all their budgets.
     private(set) var line = PermitLine()
-    /// The requests that wait until a budget has more permits in total. No other request waits for
+    /// Requests that wait until this budget has more permits in total. No other request waits for
     /// them.
-    private var setAside = PermitLine()
+    private var aside = PermitsAside()
+    /// How many requests were moved between the line and the place aside, or looked at for that.
+    private(set) var movedCount = 0
     nonisolated(unsafe) private static var lastNumber = 0
 
     /// Makes a budget.
@@ -66,14 +68,14 @@ public class ConcurrencyBudget: @unchecked Sendable {
     /// meanwhile. 0 is a pause.
     ///
     /// - Precondition: set to 0 or more.
-    /// - Complexity: setting is O(n log n), where n is the number of operations that wait for
-    ///   permits of this budget, and that wait at all. Setting the same number again is O(1).
+    /// - Complexity: setting is O((k + 1) log n), where n is the number of operations that wait for
+    ///   permits, and k is the number of those that can start now, or for which there are enough
+    ///   permits in total before or after this, but not both.
     public final var permits: Int {
         get { Self.lock.withLock { total } }
         set {
             if newValue < 0 { misuse("\(label) cannot have \(newValue) permits: use 0 or more") }
-            let granted = Self.lock.withLock { setTotal(newValue) }
-            PermitRequest.startGranted(granted)
+            Self.update([self]) { $0.setTotal(newValue) }
         }
     }
 
@@ -96,36 +98,36 @@ public class ConcurrencyBudget: @unchecked Sendable {
     /// Whether the priorities of operations decide in this line.
     var ordersByPriority: Bool { false }
 
-    /// Changes the total. Returns the requests that get their permits because of that.
-    final func setTotal(_ new: Int) -> [PermitRequest] {
-        let old = total
-        guard new != old else { return [] }
+    /// Changes the total. Called in ``update(_:_:)``.
+    final func setTotal(_ new: Int) {
         total = new
         greatestTotal = max(greatestTotal, new)
-        // Each request that has become possible, or impossible, moves in all of its lines, so other
-        // requests may be the first there now.
-        var changed = [self]
-        var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
-        for request in new < old ? line.elements : setAside.elements where request.reconsider() {
-            for cost in request.costs where seen.insert(ObjectIdentifier(cost.budget)).inserted {
-                changed.append(cost.budget)
-            }
-        }
-        return Self.grantPermits(of: changed)
     }
 
-    final func enter(_ request: PermitRequest, ticket: PermitTicket, isPossible: Bool) {
-        if isPossible {
-            line.insert(request, ticket)
-            lineIsServed()
-        } else {
-            setAside.insert(request, ticket)
+    /// Moves a request that a change of the total has made possible, or impossible. Returns false
+    /// if there is none.
+    private func moveRequest(_ changed: inout ChangedBudgets) -> Bool {
+        guard let request = line.request(above: total) ?? aside.request(upTo: total) else {
+            return false
         }
+        movedCount += 1
+        // The request moves in all of its lines, so other requests may be the first there now.
+        if request.reconsider() { for cost in request.costs { changed.insert(cost.budget) } }
+        return true
     }
 
-    final func leave(ticket: PermitTicket, isPossible: Bool) {
-        if isPossible { line.remove(ticket) } else { setAside.remove(ticket) }
+    final func enter(_ request: PermitRequest, ticket: PermitTicket, permits: Int) {
+        line.insert(request, ticket, permits: permits)
+        lineIsServed()
     }
+
+    final func leave(ticket: PermitTicket) { line.remove(ticket) }
+
+    final func setAside(_ request: PermitRequest, ticket: PermitTicket, permits: Int) {
+        aside.insert(request, ticket, permits: permits)
+    }
+
+    final func leaveAside(ticket: PermitTicket) { aside.remove(ticket) }
 
     func acquire(_ permits: Int) { taken += permits }
 
@@ -155,9 +157,45 @@ public class ConcurrencyBudget: @unchecked Sendable {
     /// Called when the first request in line has changed, or could not be granted.
     func lineIsServed() {}
 
+    /// The numbers of requests that one hold of the lock moves, and grants.
+    private static var movesAtOnce: Int { 64 }
+    private static var grantsAtOnce: Int { 64 }
+
+    /// Changes budgets, moves the requests for which that makes a difference, and starts what may
+    /// start because of that. Called without the lock.
+    ///
+    /// - Parameters:
+    ///   - budgets: so few that one hold of the lock may change all of them.
+    ///   - change: called for each budget, with the lock held.
+    static func update<Budget: ConcurrencyBudget>(
+        _ budgets: some Collection<Budget>, _ change: (Budget) -> Void
+    ) {
+        var changed = ChangedBudgets()
+        var rest: [ConcurrencyBudget]?
+        while rest?.isEmpty != true {
+            let granted = lock.withLock { () -> GrantedPermits in
+                if rest == nil {
+                    for budget in budgets {
+                        change(budget)
+                        changed.insert(budget)
+                    }
+                }
+                var unfinished = rest ?? changed.budgets
+                var left = movesAtOnce
+                while left > 0, let budget = unfinished.last {
+                    if budget.moveRequest(&changed) { left -= 1 } else { unfinished.removeLast() }
+                }
+                rest = unfinished
+                return unfinished.isEmpty
+                    ? grantPermits(of: changed.budgets) : GrantedPermits()
+            }
+            PermitRequest.startGranted(granted)
+        }
+    }
+
     /// Grants permits to the waiting requests for which there are enough now, in their order.
     /// Returns these requests, for `startGranted` to start without the lock.
-    static func grantPermits(of changed: [ConcurrencyBudget]) -> [PermitRequest] {
+    static func grantPermits(of changed: [ConcurrencyBudget]) -> GrantedPermits {
         var granted: [PermitRequest] = []
         var rest = changed
         while let budget = rest.popLast() {
@@ -165,9 +203,44 @@ public class ConcurrencyBudget: @unchecked Sendable {
                 granted.append(first)
                 // Other requests may be the first in their lines now.
                 for cost in first.costs where cost.budget !== budget { rest.append(cost.budget) }
+                if granted.count == grantsAtOnce {
+                    return GrantedPermits(requests: granted, unserved: rest + [budget])
+                }
             }
             budget.lineIsServed()
         }
-        return granted
+        return GrantedPermits(requests: granted)
+    }
+}
+
+/// What one hold of the lock has granted.
+struct GrantedPermits {
+    var requests: [PermitRequest] = []
+    /// The budgets whose lines were not served to the end, because other threads wait for the lock.
+    var unserved: [ConcurrencyBudget] = []
+
+    /// Serves the other lines, too. Returns all requests that were granted. Called without the
+    /// lock, and before any of the requests is started: user code that runs then may wait for
+    /// another one.
+    consuming func completed() -> [PermitRequest] {
+        while !unserved.isEmpty {
+            let budgets = unserved
+            let more = ConcurrencyBudget.lock.withLock {
+                ConcurrencyBudget.grantPermits(of: budgets)
+            }
+            requests += more.requests
+            unserved = more.unserved
+        }
+        return requests
+    }
+}
+
+/// Budgets in whose lines other requests may be the first now, each once.
+private struct ChangedBudgets {
+    private(set) var budgets: [ConcurrencyBudget] = []
+    private var seen: Set<ObjectIdentifier> = []
+
+    mutating func insert(_ budget: ConcurrencyBudget) {
+        if seen.insert(ObjectIdentifier(budget)).inserted { budgets.append(budget) }
     }
 }

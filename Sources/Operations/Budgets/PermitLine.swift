@@ -12,43 +12,63 @@ struct PermitTicket: Comparable, Sendable {
     }
 }
 
-/// Requests in the order of their tickets. Most lines need one lane.
+/// Requests in the order of their tickets, of which the one that needs the most permits is known.
 struct PermitLine {
-    private var lanes: [(lane: Int, list: TicketList<PermitRequest>)] = []
+    private typealias Order = Heap<PermitTicket, PermitRequest>
+    private typealias Sizes = Heap<Int, PermitRequest>
 
-    /// The first lane that has requests.
-    private var firstLane: (lane: Int, list: TicketList<PermitRequest>)? {
-        lanes.first { !$0.list.isEmpty }
+    private var order = Order()
+    /// By the number of permits, the most first.
+    private var sizes = Sizes()
+    /// Where each request is, by the number of its ticket.
+    private var places: [Int: (order: Order.Ticket, size: Sizes.Ticket)] = [:]
+
+    var first: PermitRequest? { order.first }
+    var firstTicket: PermitTicket? { order.firstKey }
+
+    /// - Complexity: O(log n).
+    mutating func insert(_ request: PermitRequest, _ ticket: PermitTicket, permits: Int) {
+        places[ticket.number] = (
+            order.insert(request, at: ticket), sizes.insert(request, at: -permits)
+        )
     }
 
-    var first: PermitRequest? { firstLane?.list.first }
-
-    var firstTicket: PermitTicket? {
-        firstLane.flatMap { lane, list in
-            list.firstTicket.map { PermitTicket(number: $0, lane: lane) }
-        }
+    /// - Complexity: O(log n).
+    mutating func remove(_ ticket: PermitTicket) {
+        guard let place = places.removeValue(forKey: ticket.number) else { return }
+        order.remove(place.order)
+        sizes.remove(place.size)
     }
 
-    var elements: [PermitRequest] { lanes.flatMap { $0.list.elements } }
+    /// A request that needs more permits than this; nil if there is none.
+    func request(above permits: Int) -> PermitRequest? {
+        guard let most = sizes.firstKey, most < -permits else { return nil }
+        return sizes.first
+    }
 
-    /// - Complexity: O(1) for a number higher than all before of its lane, otherwise O(n).
-    mutating func insert(_ request: PermitRequest, _ ticket: PermitTicket) {
-        let index = lanes.firstIndex { $0.lane <= ticket.lane } ?? lanes.count
-        if index == lanes.count || lanes[index].lane != ticket.lane {
-            lanes.insert((ticket.lane, TicketList()), at: index)
-        }
-        lanes[index].list.insert(request, ticket: ticket.number)
+    /// - Complexity: O(the result).
+    func count(before ticket: PermitTicket) -> Int { order.count(below: ticket) }
+}
+
+/// Requests that need more permits of a budget than it has in total. They are in no line.
+struct PermitsAside {
+    private typealias Sizes = Heap<Int, PermitRequest>
+
+    /// By the number of permits.
+    private var sizes = Sizes()
+    private var places: [Int: Sizes.Ticket] = [:]
+
+    mutating func insert(_ request: PermitRequest, _ ticket: PermitTicket, permits: Int) {
+        places[ticket.number] = sizes.insert(request, at: permits)
     }
 
     mutating func remove(_ ticket: PermitTicket) {
-        guard let index = lanes.firstIndex(where: { $0.lane == ticket.lane }) else { return }
-        lanes[index].list.remove(ticket.number)
+        if let place = places.removeValue(forKey: ticket.number) { sizes.remove(place) }
     }
 
-    func count(before ticket: PermitTicket) -> Int {
-        lanes.reduce(0) { sum, lane in
-            if lane.lane > ticket.lane { return sum + lane.list.count }
-            return lane.lane == ticket.lane ? sum + lane.list.count(before: ticket.number) : sum
-        }
+    /// A request that needs no more permits than this; nil if there is none.
+    func request(upTo permits: Int) -> PermitRequest? {
+        guard let least = sizes.firstKey, least <= permits else { return nil }
+        return sizes.first
     }
 }

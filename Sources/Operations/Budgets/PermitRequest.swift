@@ -13,8 +13,8 @@ final class PermitRequest: @unchecked Sendable {
         case idle
         /// The request waits in the lines of its budgets.
         case inLine
-        /// The request waits until a budget has more permits in total.
-        case setAside
+        /// The request waits until this budget has more permits in total.
+        case setAside(ConcurrencyBudget)
         /// The operation holds its permits.
         case granted
         /// The operation has finished; no other stage follows.
@@ -81,28 +81,45 @@ final class PermitRequest: @unchecked Sendable {
         return true
     }
 
-    private var isWaiting: Bool { stage == .inLine || stage == .setAside }
+    private var isInLine: Bool { if case .inLine = stage { true } else { false } }
 
-    private func enterLines() {
-        stage = isPossible ? .inLine : .setAside
-        for cost in costs {
-            cost.budget.enter(self, ticket: ticket, isPossible: stage == .inLine)
+    private var isWaiting: Bool {
+        switch stage {
+        case .inLine, .setAside: true
+        case .idle, .granted, .ended: false
         }
     }
 
+    private var isIdle: Bool { if case .idle = stage { true } else { false } }
+
+    private var holdsPermits: Bool { if case .granted = stage { true } else { false } }
+
+    private func enterLines() {
+        if let cost = costs.first(where: { !$0.budget.canEverGrant($0.permits) }) {
+            stage = .setAside(cost.budget)
+            return cost.budget.setAside(self, ticket: ticket, permits: cost.permits)
+        }
+        stage = .inLine
+        for cost in costs { cost.budget.enter(self, ticket: ticket, permits: cost.permits) }
+    }
+
     private func leaveLines() {
-        guard isWaiting else { return }
-        for cost in costs { cost.budget.leave(ticket: ticket, isPossible: stage == .inLine) }
+        switch stage {
+        case .inLine: for cost in costs { cost.budget.leave(ticket: ticket) }
+        case .setAside(let budget): budget.leaveAside(ticket: ticket)
+        case .idle, .granted, .ended: return
+        }
         stage = .idle
     }
 
-    /// Moves the waiting request if the total of a budget has made it possible, or impossible.
-    /// Returns whether it did.
+    /// Moves the waiting request, because the total of a budget has made it possible, or
+    /// impossible. It may then wait for the total of another budget. Returns whether it has entered
+    /// or left its lines.
     func reconsider() -> Bool {
-        guard isPossible != (stage == .inLine) else { return false }
+        let wasInLine = isInLine
         leaveLines()
         enterLines()
-        return true
+        return isInLine != wasInLine
     }
 
     private func releaseAll() {
@@ -110,7 +127,7 @@ final class PermitRequest: @unchecked Sendable {
         isUsed = false
     }
 
-    private func grantPermits() -> [PermitRequest] {
+    private func grantPermits() -> GrantedPermits {
         ConcurrencyBudget.grantPermits(of: costs.map(\.budget))
     }
 
@@ -123,7 +140,7 @@ final class PermitRequest: @unchecked Sendable {
     ///   is not possible, because the operation is about to leave and needs no permits.
     func acquireOrEnqueue(refuse: () -> Bool) -> Bool {
         ConcurrencyBudget.lock.withLock {
-            guard stage == .idle else { return true }
+            guard isIdle else { return true }
             if tryAcquire() { return true }
             guard refuse() else { return true }
             enterLines()
@@ -137,12 +154,12 @@ final class PermitRequest: @unchecked Sendable {
     /// last one here reads the last priority.
     func priorityChanged() {
         guard hasTokens else { return }
-        let granted = ConcurrencyBudget.lock.withLock { () -> [PermitRequest] in
-            guard let drawnTicket, drawnTicket.lane != lane else { return [] }
+        let granted = ConcurrencyBudget.lock.withLock { () -> GrantedPermits in
+            guard let drawnTicket, drawnTicket.lane != lane else { return GrantedPermits() }
             let wasWaiting = isWaiting
             leaveLines()
             self.drawnTicket = nil
-            guard wasWaiting else { return [] }
+            guard wasWaiting else { return GrantedPermits() }
             enterLines()
             // Other requests, or this one, may be the first in their lines now.
             return grantPermits()
@@ -153,7 +170,7 @@ final class PermitRequest: @unchecked Sendable {
     /// Records that an attempt of the operation begins, with the permits that it holds.
     func attemptBegan() {
         guard hasTokens else { return }
-        ConcurrencyBudget.lock.withLock { isUsed = stage == .granted }
+        ConcurrencyBudget.lock.withLock { isUsed = holdsPermits }
     }
 
     /// Releases the permits of the operation.
@@ -164,9 +181,9 @@ final class PermitRequest: @unchecked Sendable {
         Self.startGranted(releasePermits(keepsTicket: keepsTicket))
     }
 
-    private func releasePermits(keepsTicket: Bool) -> [PermitRequest] {
+    private func releasePermits(keepsTicket: Bool) -> GrantedPermits {
         ConcurrencyBudget.lock.withLock {
-            guard stage == .granted else { return [] }
+            guard holdsPermits else { return GrantedPermits() }
             stage = .idle
             if !keepsTicket { drawnTicket = nil }
             releaseAll()
@@ -179,7 +196,7 @@ final class PermitRequest: @unchecked Sendable {
     func end() {
         ConcurrencyBudget.lock.withLock {
             leaveLines()
-            if stage == .granted { releaseAll() }
+            if holdsPermits { releaseAll() }
             stage = .ended
         }
     }
@@ -191,20 +208,20 @@ final class PermitRequest: @unchecked Sendable {
     }
 
     /// Whether the operation holds its permits.
-    var isGranted: Bool { ConcurrencyBudget.lock.withLock { stage == .granted } }
+    var isGranted: Bool { ConcurrencyBudget.lock.withLock { holdsPermits } }
 
     /// Makes the queues of operations whose requests were granted start these operations. An
     /// operation that cannot start now releases its permits, which may be granted to other
     /// requests.
-    static func startGranted(_ granted: [PermitRequest]) {
-        var rest = granted
+    static func startGranted(_ granted: GrantedPermits) {
+        var rest = granted.completed()
         var next = 0
         while next < rest.count {
             let request = rest[next]
             next += 1
             // Without an operation, the request has ended and released its permits.
             guard let operation = request.operation, !operation.grantClaim() else { continue }
-            rest += request.releasePermits(keepsTicket: true)
+            rest += request.releasePermits(keepsTicket: true).completed()
             operation.releaseHold()
         }
     }
@@ -237,12 +254,12 @@ final class PermitRequest: @unchecked Sendable {
     /// What the operation needs to start; nothing if it holds its permits.
     var needs: [Need] {
         ConcurrencyBudget.lock.withLock {
-            guard stage == .idle || isWaiting else { return [] }
+            guard isIdle || isWaiting else { return [] }
             let isPossible = isPossible
             return costs.map { cost in
                 let free = cost.budget.free
                 let ahead = drawnTicket.map { cost.budget.line.count(before: $0) } ?? 0
-                let first = stage == .inLine ? cost.budget.firstInLine : nil
+                let first = isInLine ? cost.budget.firstInLine : nil
                 return Need(
                     budget: cost.budget, permits: cost.permits, free: free, ahead: ahead,
                     isShort: isWaiting && (free < cost.permits || ahead > 0),
@@ -259,7 +276,7 @@ final class PermitRequest: @unchecked Sendable {
     static func permits(of budget: ConcurrencyBudget, heldBy requests: [PermitRequest]) -> [Int] {
         ConcurrencyBudget.lock.withLock {
             requests.map { request in
-                guard request.stage == .granted else { return 0 }
+                guard request.holdsPermits else { return 0 }
                 return request.costs.first { $0.budget === budget }?.permits ?? 0
             }
         }

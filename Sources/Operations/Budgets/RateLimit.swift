@@ -122,7 +122,7 @@ public final class RateLimit: @unchecked Sendable {
     /// - Parameter key: nil for the operations without a key.
     private func pause(for duration: Duration, key: OperationKey?) {
         let bucket = bucket(for: key)
-        change([bucket]) { bucket.pause(for: duration.limitedToLongestTime) }
+        update([bucket]) { $0.pause(for: duration.limitedToLongestTime) }
     }
 
     /// Holds back everybody who takes tokens where an operation with these rates does; all, if the
@@ -135,22 +135,34 @@ public final class RateLimit: @unchecked Sendable {
 
     /// Ends all pauses, also those of keys.
     public func resume() {
-        let buckets = buckets
-        change(buckets) {
-            settings.closedUntil = nil
-            for bucket in buckets { bucket.pause(for: nil) }
-        }
+        ConcurrencyBudget.lock.withLock { settings.closedUntil = nil }
+        update(buckets) { $0.pause(for: nil) }
     }
 
-    private func change(_ body: () -> Void) { change(buckets, body) }
+    /// Changes the limit, and starts what may start because of that.
+    private func change(_ body: () -> Void) {
+        ConcurrencyBudget.lock.withLock(body)
+        // Only now: a bucket that is made from here on knows of the change.
+        update(buckets) { _ in }
+    }
 
-    /// Changes the limit or some of its buckets, and starts what may start because of that.
-    private func change(_ buckets: [TokenBucket], _ body: () -> Void) {
-        let granted = ConcurrencyBudget.lock.withLock {
-            body()
-            return buckets.flatMap { $0.limitHasChanged() }
+    /// The number of buckets that one hold of the lock changes. All budgets of the process wait for
+    /// it, and a limit may have many keys.
+    private static let bucketsAtOnce = 16
+
+    /// Changes buckets, has them follow the limit, and starts what may start because of that.
+    ///
+    /// A bucket that was not reached yet still fills at the old rate; whether the limit is closed
+    /// is known to all at once. Of two threads that change the limit, each has all buckets follow
+    /// the last change.
+    private func update(_ buckets: [TokenBucket], _ body: (TokenBucket) -> Void) {
+        for start in stride(from: 0, to: buckets.count, by: Self.bucketsAtOnce) {
+            let part = buckets[start..<min(start + Self.bucketsAtOnce, buckets.count)]
+            ConcurrencyBudget.update(part) { bucket in
+                body(bucket)
+                bucket.limitHasChanged()
+            }
         }
-        PermitRequest.startGranted(granted)
     }
 
     // MARK: Buckets
@@ -179,11 +191,9 @@ public final class RateLimit: @unchecked Sendable {
             entry = new
             return (new, true)
         }
-        let (isCrowded, granted) = ConcurrencyBudget.lock.withLock {
-            // The limit may have changed before the table knew the bucket.
-            (isNew && crowd.keyWasAdded(), bucket.limitHasChanged())
-        }
-        PermitRequest.startGranted(granted)
+        let isCrowded = ConcurrencyBudget.lock.withLock { isNew && crowd.keyWasAdded() }
+        // The limit may have changed before the table knew the bucket.
+        update([bucket]) { _ in }
         if isCrowded { removeFullBuckets() }
         return bucket
     }

@@ -229,18 +229,18 @@ final class TokenBucket: ConcurrencyBudget, @unchecked Sendable {
     }
 
     private func timeHasCome(_ due: Duration) {
-        let granted = Self.lock.withLock { () -> [PermitRequest] in
-            guard timer?.due == due else { return [] }
+        let granted = Self.lock.withLock { () -> GrantedPermits in
+            guard timer?.due == due else { return GrantedPermits() }
             timer = nil
             return Self.grantPermits(of: [self])
         }
         PermitRequest.startGranted(granted)
     }
 
-    /// Follows a change of the limit. Returns the requests that get their tokens because of that.
-    func limitHasChanged() -> [PermitRequest] {
+    /// Follows a change of the limit. Called in `update`.
+    func limitHasChanged() {
         if state.rate != limit.rate { state.change(to: limit.rate, at: limit.now) }
-        return setTotal(state.rate.burst) + Self.grantPermits(of: [self])
+        setTotal(state.rate.burst)
     }
 
     /// Follows a change of the limit's time source.

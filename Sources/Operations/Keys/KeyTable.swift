@@ -17,6 +17,7 @@ final class KeyTable<Value: Sendable>: Sendable {
     private struct Table {
         var buckets: [Int: Bucket] = [:]
         var changes = 0
+        var count = 0
     }
 
     private let table = Locked(Table())
@@ -42,6 +43,7 @@ final class KeyTable<Value: Sendable>: Sendable {
                 case (let index?, nil): bucket.entries.remove(at: index)
                 case (let index?, let value?): bucket.entries[index].value = value
                 }
+                table.count += (value == nil ? 0 : 1) - (index == nil ? 0 : 1)
                 table.changes += 1
                 bucket.change = table.changes
                 table.buckets[key.hash] = bucket.entries.isEmpty ? nil : bucket
@@ -52,34 +54,50 @@ final class KeyTable<Value: Sendable>: Sendable {
         }
     }
 
+    /// The number of hashes that one hold of the lock goes through.
+    private static var hashesAtOnce: Int { 256 }
+
+    /// Calls `body` with each hash that the table knows now, in many holds of the lock.
+    private func forEachHash(_ body: (inout Table, Int) -> Void) {
+        let hashes = table.withLock { Array($0.buckets.keys) }
+        for start in stride(from: 0, to: hashes.count, by: Self.hashesAtOnce) {
+            let part = hashes[start..<min(start + Self.hashesAtOnce, hashes.count)]
+            table.withLock { table in for hash in part { body(&table, hash) } }
+        }
+    }
+
     /// Removes the values for which `isSuperfluous` returns true.
     ///
     /// - Parameter isSuperfluous: called with the table's lock held.
     func removeAll(where isSuperfluous: (inout Value) -> Bool) {
-        let removed = table.withLock { table in
-            var removed: [Entry] = []
-            for hash in Array(table.buckets.keys) {
-                // Taken out, so that nothing else refers to the values meanwhile.
-                guard var bucket = table.buckets.removeValue(forKey: hash) else { continue }
-                for index in bucket.entries.indices.reversed()
-                where isSuperfluous(&bucket.entries[index].value) {
-                    removed.append(bucket.entries.remove(at: index))
-                }
-                table.changes += 1
-                bucket.change = table.changes
-                if !bucket.entries.isEmpty { table.buckets[hash] = bucket }
+        var removed: [Entry] = []
+        forEachHash { table, hash in
+            // Taken out, so that nothing else refers to the values meanwhile.
+            guard var bucket = table.buckets.removeValue(forKey: hash) else { return }
+            for index in bucket.entries.indices.reversed()
+            where isSuperfluous(&bucket.entries[index].value) {
+                removed.append(bucket.entries.remove(at: index))
+                table.count -= 1
             }
-            return removed
+            table.changes += 1
+            bucket.change = table.changes
+            if !bucket.entries.isEmpty { table.buckets[hash] = bucket }
         }
         // Keys and values of users are released without the lock.
         withExtendedLifetime(removed) {}
     }
 
-    /// All values.
-    var values: [Value] { table.withLock { $0.buckets.values.flatMap { $0.entries.map(\.value) } } }
+    /// All values, without those that are added meanwhile.
+    var values: [Value] {
+        var values: [Value] = []
+        forEachHash { table, hash in
+            if let bucket = table.buckets[hash] { values += bucket.entries.lazy.map(\.value) }
+        }
+        return values
+    }
 
     /// The number of keys that have a value.
-    var count: Int { table.withLock { $0.buckets.values.reduce(0) { $0 + $1.entries.count } } }
+    var count: Int { table.withLock { $0.count } }
 }
 
 /// Decides when a table whose values are of no use after some time is searched for such values:

@@ -66,6 +66,20 @@ package struct Heap<Key: Comparable, Element> {
     /// The element with the least key.
     @inlinable package var first: Element? { entries.first.flatMap { slots[$0.slot].element } }
 
+    /// Returns the number of elements with a lower key.
+    ///
+    /// - Complexity: O(the result).
+    @inlinable
+    package func count(below key: Key) -> Int {
+        var (count, places) = (0, [0])
+        while let place = places.popLast() {
+            guard place < entries.count, entries[place].key < key else { continue }
+            count += 1
+            places += [2 * place + 1, 2 * place + 2]
+        }
+        return count
+    }
+
     /// - Complexity: O(log n).
     @inlinable
     @discardableResult

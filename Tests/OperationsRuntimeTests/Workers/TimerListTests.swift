@@ -59,6 +59,8 @@ struct HeapTests {
                 model.append((moment, number, heap.insert(number, at: moment)))
             }
             #expect(heap.firstKey == model.map(\.moment).min())
+            let limit = UInt64(below(1_000))
+            #expect(heap.count(below: limit) == model.count { $0.moment < limit }, "seed \(seed)")
         }
         var rest = 0
         while heap.removeFirst(upTo: .max) != nil { rest += 1 }

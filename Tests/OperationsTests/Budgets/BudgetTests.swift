@@ -92,6 +92,76 @@ struct BudgetTests {
         #expect(paused.inUse == 0 && other.inUse == 0)
     }
 
+    /// A change of the number of permits looks only at the requests for which it decides.
+    @Test func changesMoveNoRequestsForWhichTheyMakeNoDifference() async {
+        let (budget, other) = (ConcurrencyBudget(2), ConcurrencyBudget(2, name: "other"))
+        let holder = hold(2, of: budget)
+        let queue = OperationQueue()
+        for _ in 0..<200 { queue.add(.cost(1, of: budget)) {} }
+        // These are impossible because of the other budget, whatever this one has.
+        for _ in 0..<200 { queue.add(.cost(1, of: budget), .cost(2, of: other)) {} }
+        #expect(await comesTrue { queue.operations.allSatisfy { !$0.isReady } })
+        other.permits = 1
+        #expect(other.movedCount == 200)
+        for number in 0..<100 { budget.permits = number % 2 == 0 ? 1 : 2 }
+        #expect(budget.movedCount == 0)
+        budget.permits = 0
+        #expect(budget.movedCount == 200)
+        budget.permits = 2
+        #expect(budget.movedCount == 400)
+        other.permits = 2
+        #expect(other.movedCount == 400)
+        holder.end.send()
+        await queue.drain()
+        await holder.operation.waitUntilFinished()
+        #expect(budget.inUse == 0 && other.inUse == 0)
+    }
+
+    /// The order of the line holds for more requests than one hold of the lock moves.
+    @Test func manyRequestsKeepTheirOrderWhenTheyBecomePossible() async {
+        let budget = ConcurrencyBudget(3)
+        let holder = hold(3, of: budget)
+        let queue = OperationQueue()
+        let order = TestRecorder<Int>()
+        for number in 0..<300 {
+            let operation = queue.add(.cost(1 + number * 7 % 3, of: budget)) {
+                order.record(number)
+            }
+            #expect(await comesTrue { !operation.isReady })
+        }
+        budget.permits = 0
+        #expect(budget.movedCount == 300)
+        holder.end.send()
+        await holder.operation.waitUntilFinished()
+        budget.permits = 3
+        await queue.drain()
+        #expect(order.events.count == 300 && budget.inUse == 0)
+        for (position, number) in order.events.enumerated() {
+            // One in three needs all permits, so no more than two run at the same time.
+            #expect(abs(position - number) <= 1)
+        }
+    }
+
+    /// One hold of the lock grants a part of the requests, and the rest is granted after it.
+    @Test func oneHoldGrantsAPartOfManyRequests() async {
+        let budget = ConcurrencyBudget(1)
+        let holder = hold(1, of: budget)
+        let queue = OperationQueue()
+        let operations = (0..<200).map { _ in queue.add(.cost(1, of: budget)) {} }
+        #expect(await comesTrue { operations.allSatisfy { !$0.isReady } })
+        let granted = ConcurrencyBudget.lock.withLock {
+            budget.setTotal(1_000)
+            return ConcurrencyBudget.grantPermits(of: [budget])
+        }
+        #expect(granted.requests.count == 64 && granted.unserved.count == 1)
+        #expect(budget.inUse == 65)
+        PermitRequest.startGranted(granted)
+        await queue.drain()
+        holder.end.send()
+        await holder.operation.waitUntilFinished()
+        #expect(budget.inUse == 0)
+    }
+
     @Test func largeCostIsNotOvertaken() async {
         let budget = ConcurrencyBudget(4)
         let holder = hold(2, of: budget)

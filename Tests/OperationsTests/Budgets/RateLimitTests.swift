@@ -428,4 +428,26 @@ struct RateLimitTests {
         }
         expect(result, says: "an operation cannot take -1 tokens of 'GitHub': use 0 or more")
     }
+
+    /// A change reaches the buckets of all keys, more than one hold of the lock changes.
+    @Test func changesReachTheBucketsOfAllKeys() throws {
+        let starts = Starts()
+        let limit = RateLimit(1, per: .seconds(1_000), burst: 1)
+        let queue = starts.scheduler.makeQueue()
+        for _ in 0..<4 {
+            for key in 0..<100 { queue.add(.rate(limit, by: key), body: starts.note("\(key)")) }
+        }
+        try starts.scheduler.runUntilIdle()
+        #expect(starts.events.events.count == 100 && limit.bucketCount == 100)
+        limit.limit = 1_000
+        try starts.scheduler.advance(by: .seconds(1))
+        #expect(starts.events.events.count == 200)
+        limit.limit = 0
+        try starts.scheduler.advance(by: .seconds(10))
+        #expect(starts.events.events.count == 200)
+        limit.burst = 2
+        limit.limit = 1_000
+        try starts.scheduler.advance(by: .seconds(10))
+        #expect(starts.events.events.count == 400)
+    }
 }
