@@ -9,6 +9,7 @@
  * Sources:
  *   Operations/Dependencies/CycleSearch.swift
  *   Operations/Dependencies/CycleWatch.swift
+ *   Operations/Dependencies/Suspicion.swift
  */
 
 mtype = { idle, scheduled, looking, lookingAgain };

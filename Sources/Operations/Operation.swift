@@ -72,7 +72,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     func conclude() {
         let after = lifecycle.insert(.returned)
         // A subclass that overrides `isFinished` may have more to do, and announces its own end.
-        finishIfReported()
+        if !finishIfReported() { SilenceWatch.suspect() }
         if after.has(.observed) { mainDidReturn() }
     }
 

@@ -17,6 +17,10 @@ public enum OperationsDiagnostics {
         /// The body of an operation, which does not await, went on for a second or longer after its
         /// cancellation, and nothing asked meanwhile whether the operation was cancelled.
         case ignoredCancellation(operation: String, duration: Duration)
+        /// The overridden `isFinished` of an operation has been true for a second or longer, and
+        /// nothing announced that. So the operation keeps its slot, and what waits for it goes on
+        /// waiting.
+        case unannouncedEnd(operation: String)
         /// All worker threads that there may be have been blocked for a second, while operations,
         /// tasks or timers wait for a thread. Reported once until one of the threads goes on.
         ///
@@ -41,6 +45,8 @@ public enum OperationsDiagnostics {
                 "\(operation) went on for \(duration.text) after its cancellation, of which it did not "
                     + "ask. Call try Operation.checkCancellation() in its loops, or let onCancel stop "
                     + "what it waits for"
+            case .unannouncedEnd(let operation):
+                OperationsDiagnostics.unannouncedEnd(of: operation)
             case .allThreadsBlocked(let threads, let waiting):
                 "all \(threads) worker threads have been blocked for a second, and \(waiting) "
                     + "\(waiting == 1 ? "piece" : "pieces") of work wait for a thread. If that is what "
@@ -48,6 +54,12 @@ public enum OperationsDiagnostics {
                     + "the width of a queue, or await instead of blocking"
             }
         }
+    }
+
+    /// What messages say about an operation that reports its end and has not announced it.
+    static func unannouncedEnd(of name: String) -> String {
+        "\(name) reports that it is finished, but never announced it: call "
+            + "didChangeValue(forKey: \"isFinished\")"
     }
 
     /// The handler, as a structure. If the lock guarded the bare function, each access would wrap

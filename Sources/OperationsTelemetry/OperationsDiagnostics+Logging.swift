@@ -7,8 +7,8 @@ extension OperationsDiagnostics {
     /// place of standard error.
     ///
     /// The findings are failures that nobody observed, dependencies that form a cycle, waits that
-    /// keep the main thread from work that needs it, and bodies that did not ask for their
-    /// cancellation. This method sets
+    /// keep the main thread from work that needs it, operations that never announced their end, and
+    /// bodies that did not ask for their cancellation. This method sets
     /// `OperationsDiagnostics.handler`, so it affects the whole process. Mistakes that stop the
     /// program are not among the findings: they are written to standard error, because a logger may
     /// not get to write any more.
@@ -35,6 +35,9 @@ extension OperationsDiagnostics {
                 message = "An operation went on after its cancellation without asking for it"
                 metadata["operation"] = .string(operation.unquoted)
                 metadata["duration"] = "\(duration)"
+            case .unannouncedEnd(let operation):
+                message = "An operation has finished and never announced it"
+                metadata["operation"] = .string(operation.unquoted)
             case .allThreadsBlocked(let threads, let waiting):
                 message = "All worker threads are blocked while work waits for one"
                 metadata["threads"] = "\(threads)"

@@ -7,20 +7,7 @@ enum CycleWatch {
     /// An operation was linked, or has entered a queue, so that there may be a cycle. The lock of
     /// the operation, or of the queue, has been held and is free again.
     static func suspect() {
-        // The edge is linked before the phase is read, as a look sets the phase before it reads
-        // edges: one of the two sees the other.
-        atomicMemoryFence(ordering: .sequentiallyConsistent)
-        var seen = phase.load(ordering: .relaxed)
-        while seen == .idle || seen == .looking {
-            let next: Phase = seen == .idle ? .scheduled : .lookingAgain
-            let (exchanged, original) = phase.compareExchange(
-                expected: seen, desired: next, ordering: .acquiringAndReleasing)
-            if exchanged {
-                if next == .scheduled { schedule() }
-                return
-            }
-            seen = original
-        }
+        if suspicion.raise() { schedule() }
     }
 
     /// An edge was linked that may close a cycle.
@@ -38,17 +25,7 @@ enum CycleWatch {
     /// Whether a suspicious edge is searched at once.
     private static let checksEachEdge = environmentVariable("OPERATIONS_CHECK_CYCLES") == "1"
 
-    // MARK: The phase
-
-    private enum Phase: UInt8, AtomicRepresentable {
-        case idle
-        case scheduled
-        case looking
-        /// A suspicion has come since the look began.
-        case lookingAgain
-    }
-
-    private static let phase = Atomic<Phase>(.idle)
+    private static let suspicion = Suspicion()
 
     // MARK: Times
 
@@ -58,7 +35,7 @@ enum CycleWatch {
     private static let timesOfPause = 20
     private static let firstLimit = 10_000
 
-    /// Schedules the next look. The phase is *scheduled*, and this thread has set it.
+    /// Schedules the next look, as ``Suspicion`` has asked for.
     private static func schedule() {
         let wait = max(firstDelay, memory.withLock { $0.nextLook } - TimeSource.continuous.now())
         _ = TimeSource.continuous.schedule(after: wait) { look() }
@@ -67,8 +44,7 @@ enum CycleWatch {
     // MARK: Looks
 
     private static func look() {
-        phase.store(.looking, ordering: .sequentiallyConsistent)
-        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        suspicion.lookBegins()
         let start = TimeSource.continuous.now()
         let limit = memory.withLock { $0.limit }
         // The reported cycles are kept alive, so that no other operation has a member's address.
@@ -90,15 +66,7 @@ enum CycleWatch {
             memory.oldest = isOver ? [:] : found.oldest
             return isOver
         }
-        if isOver,
-            phase.compareExchange(
-                expected: .looking, desired: .idle, ordering: .acquiringAndReleasing
-            ).exchanged
-        {
-            return
-        }
-        phase.store(.scheduled, ordering: .releasing)
-        schedule()
+        if suspicion.lookEnds(isOver: isOver) { schedule() }
     }
 
     private struct Waiting {
@@ -123,7 +91,9 @@ enum CycleWatch {
             let (oldest, waiting, visited) = queue.snapshot { state in
                 let oldest = state.ring[state.ring.head]?.identity
                 let hasMoved = earlier[id] != oldest
-                let found = state.waitingOperations(inFirst: hasMoved ? 0 : places)
+                let found = state.operations(inFirst: hasMoved ? 0 : places) {
+                    $0.unfinishedDependencies > 0 && $0.phase != .finished
+                }
                 return (oldest, found.operations, found.visited)
             }
             guard let oldest else { continue }

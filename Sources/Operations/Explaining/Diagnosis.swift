@@ -10,6 +10,10 @@ struct Diagnosis {
 
     init(_ operation: Operation) {
         let state = operation.status
+        if operation.isSilent(state) {
+            reasons = [.finishedUnannounced]
+            return
+        }
         // A subclass that keeps its own state may have been started by hand.
         if state.phase == .created, operation.isExecuting {
             reasons = [.executing(atMost: nil, queue: nil)]
@@ -141,12 +145,23 @@ extension Operation {
         return conditions
     }
 
+    /// Whether the operation reports that it is finished, and nothing announced that: it is in no
+    /// queue, or its queue has called all that it calls.
+    ///
+    /// - Parameter state: The state that was read before.
+    fileprivate func isSilent(_ state: LifecycleState) -> Bool {
+        // An operation may be about to finish; so the phase is read again.
+        (state.phase == .created || state.awaitsAnnouncement) && isFinished
+            && status.phase != .finished
+    }
+
     /// Returns the name and, in parentheses, what the operation is doing and how it has to end.
     fileprivate func labelWithState(_ condition: DependencyCondition? = nil) -> String {
         let state = status
         let activity: String? =
             switch state.phase {
             case .starting, .executing: Diagnosis(self).reasons.first?.state
+            case .created where isSilent(state): Diagnosis.Reason.finishedUnannounced.state
             case .created where isExecuting: "executing"
             case .created where state.isCancelled: "cancelled, but in no queue and not started"
             case .created where group != nil: "waiting"

@@ -5,8 +5,8 @@ extension Operation {
     /// causes.
     ///
     /// The explanation is for people who debug a program, and for the program's logs: print it.
-    /// This method reads what the operations are doing without stopping them, and calls `name` and
-    /// `isReady`, which may be overridden, on the calling thread.
+    /// This method reads what the operations are doing without stopping them, and calls `name`,
+    /// `isReady`, `isExecuting` and `isFinished`, which may be overridden, on the calling thread.
     ///
     /// - Complexity: O(operations that this operation waits for, and their edges; at most 10,000 of
     ///   them), and O(n) for each queue in which one of them is ready.

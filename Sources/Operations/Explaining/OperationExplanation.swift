@@ -44,6 +44,10 @@ public struct OperationExplanation: Sendable, CustomStringConvertible {
         case cancellationRequested(because: String)
         /// The operation's `main()` has returned, but its overridden `isFinished` returns false.
         case mainReturned
+        /// The operation's overridden `isFinished` returns true, but nothing announced that: its
+        /// queue, and what waits for it, learn of the end only by
+        /// ``Operation/didChangeValue(forKey:)``.
+        case finishedUnannounced
         /// The operation waits for these dependencies, which have not finished; some names have a
         /// state in parentheses.
         case dependencies([String])
@@ -158,6 +162,7 @@ extension OperationExplanation.Reason {
             "\(name) was told to stop, and ends when its work returns: \(reason)"
         case .mainReturned:
             "\(name) goes on after its main() has returned: its isFinished is overridden and returns false"
+        case .finishedUnannounced: OperationsDiagnostics.unannouncedEnd(of: name)
         case .dependencies(let names): "\(name) waits for \(names.listed)"
         case .firstSuccess(let names): "\(name) waits for the first success of \(names.listed)"
         case .cycle(let names):
@@ -232,6 +237,7 @@ extension OperationExplanation.Reason {
         case .runningNodes: return "executing"
         case .waitingInBody: return "executing, waiting itself"
         case .cancellationRequested, .mainReturned: return "executing"
+        case .finishedUnannounced: return "finished, but not announced"
         case .dependencies, .firstSuccess, .isReadyOverride, .cycle, .delayed, .waitingToRetry,
             .waitingForNextRun, .waitingForPermits, .waitingForTokens, .waitingForKey,
             .waitingForGroup:

@@ -252,6 +252,13 @@ extension LifecycleState {
         return []
     }
 
+    /// The `start()` of a subclass that replaces it has returned, and the operation goes on.
+    mutating func startReturned() -> Actions? {
+        guard phase == .starting else { return nil }
+        insert(.startReturned)
+        return []
+    }
+
     /// The priority changes. Changes in a queue are made with the queue's lock held.
     mutating func priorityChanged(toLane lane: Int, inQueue: Bool) -> Actions? {
         guard inQueue || !isInQueue else { return nil }

@@ -67,6 +67,10 @@ package struct LifecycleState: Sendable, Equatable {
         static var holdsSlot: Flags { Flags(rawValue: 1 << 10) }
         /// An event occurred while a thread was asking whether the operation is ready.
         static var askAgain: Flags { Flags(rawValue: 1 << 11) }
+        /// The `start()` of a subclass that replaces it has returned to the queue. Only means
+        /// something in the phase `starting`, and shares the bit of ``askAgain``, which means
+        /// nothing there.
+        static var startReturned: Flags { Flags(rawValue: 1 << 11) }
         /// The operation has more than a block to run: further blocks, a thread priority or a
         /// quality of service.
         static var needsSetup: Flags { Flags(rawValue: 1 << 12) }
@@ -198,6 +202,16 @@ package struct LifecycleState: Sendable, Equatable {
 
     /// Whether the operation has begun and not ended.
     var isAtWork: Bool { phase == .starting || phase == .executing }
+
+    /// Whether the library has called all that it calls of a subclass, so that only the subclass's
+    /// announcement of its end is missing.
+    var awaitsAnnouncement: Bool {
+        switch phase {
+        case .starting: has(.startReturned)
+        case .executing: has(.returned)
+        case .created, .waiting, .checkingReadiness, .queued, .finished: false
+        }
+    }
 
     var isInQueue: Bool {
         switch phase {

@@ -102,8 +102,9 @@ extension Operation {
         } else {
             callStart(in: queue, observer)
         }
-        // A subclass may have finished inside `start()` without announcing it.
-        finishIfReported()
+        // A subclass may have finished inside `start()` without announcing it. If it goes on, only
+        // its own announcement ends the operation.
+        if !finishIfReported(), exchange({ $0.startReturned() }) != nil { SilenceWatch.suspect() }
     }
 
     private func callStart(in queue: OperationQueue, _ observer: (any OperationObserver)?) {
@@ -226,9 +227,14 @@ extension Operation {
 
     // MARK: Finishing
 
-    /// Ends the operation if its `isFinished`, possibly overridden, says that it is over.
-    final func finishIfReported() {
-        if status.phase != .finished, isFinished { finish() }
+    /// Ends the operation if its `isFinished`, possibly overridden, says that it is over. Returns
+    /// whether the operation is over.
+    @discardableResult
+    final func finishIfReported() -> Bool {
+        guard status.phase != .finished else { return true }
+        guard isFinished else { return false }
+        finish()
+        return true
     }
 
     /// Ends the operation. Only the first call has an effect.

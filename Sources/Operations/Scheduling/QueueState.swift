@@ -180,18 +180,18 @@ struct QueueState: ~Copyable {
         return operations
     }
 
-    /// Returns those of the oldest operations that wait for dependencies, and the number of places
-    /// that were looked at, at most `limit`.
-    func waitingOperations(inFirst limit: Int) -> (operations: [Operation], visited: Int) {
+    /// Returns those of the oldest operations that are in a state, and the number of places that
+    /// were looked at, at most `limit`.
+    func operations(
+        inFirst limit: Int, where isWanted: (LifecycleState) -> Bool
+    ) -> (operations: [Operation], visited: Int) {
         var operations: [Operation] = []
         let places = ring.head..<min(ring.tail, ring.head + limit)
         for place in places {
-            guard let reference = ring[place]?.operation else { continue }
-            let isWaiting = reference._withUnsafeGuaranteedRef { operation in
-                let state = operation.status
-                return state.unfinishedDependencies > 0 && state.phase != .finished
-            }
-            if isWaiting { operations.append(reference.takeUnretainedValue()) }
+            guard let reference = ring[place]?.operation,
+                reference._withUnsafeGuaranteedRef({ isWanted($0.status) })
+            else { continue }
+            operations.append(reference.takeUnretainedValue())
         }
         return (operations, places.count)
     }

@@ -145,6 +145,7 @@ extension Operation {
     final func blockThread(at latch: Latch) {
         CancelRound.willBlock()
         OperationsDiagnostics.waitBegins(for: label, in: retainedQueue())
+        suspectSilence()
         promoteForWait()
         latch.waitOnWorker(for: .operation(self))
     }
@@ -152,7 +153,16 @@ extension Operation {
     /// Records that the calling task waits for the end of the operation, until the result is ended.
     ///
     /// - Returns: nil if the wait need not be recorded.
-    final func recordWaitOfTask() -> BlockedWait? { BlockedWait.task(.operation(self)) }
+    final func recordWaitOfTask() -> BlockedWait? {
+        suspectSilence()
+        return BlockedWait.task(.operation(self))
+    }
+
+    /// Has the watch ask an operation that was started by hand, or will be: the wait ends only when
+    /// the operation announces its end.
+    private func suspectSilence() {
+        if status.phase == .created { SilenceWatch.suspect(self) }
+    }
 }
 
 extension OperationQueue {

@@ -205,8 +205,58 @@ struct ExplanationTests {
             text(operation.explain()) == "'filter' goes on after its main() has returned: "
                 + "its isFinished is overridden and returns false.")
         operation.over.withLock { $0 = true }
+        #expect(
+            text(operation.explain()) == "'filter' reports that it is finished, but never "
+                + "announced it: call didChangeValue(forKey: \"isFinished\").")
         operation.didChangeValue(forKey: "isFinished")
         #expect(text(operation.explain()) == "'filter' has finished.")
+    }
+
+    /// The class announces nothing. Until its `start()` has returned, it has not had its chance.
+    @Test func explainsSubclassThatNeverAnnouncesItsEnd() async {
+        let net = queue("net", width: 1)
+        let silent = SilentOperation { $0.name = "silent" }
+        let behind = named("behind")
+        await net.addOperations([silent, behind], waitUntilFinished: false)
+        #expect(await silent.began.arrives())
+        silent.isOver = true
+        #expect(text(silent.explain()).hasPrefix("'silent' is executing"))
+        silent.isOver = false
+        silent.proceed.send()
+        #expect(await comesTrue { silent.status.awaitsAnnouncement })
+        silent.isOver = true
+        let sentence =
+            "'silent' reports that it is finished, but never announced it: call "
+            + "didChangeValue(forKey: \"isFinished\")."
+        #expect(text(silent.explain()) == sentence)
+        #expect(
+            text(behind.explain()) == """
+                'behind' is ready, but the only slot of queue 'net' is taken by 'silent' (finished, \
+                but not announced).
+                'behind' → 'silent': \(sentence)
+                """)
+        silent.didChangeValue(forKey: "state")
+        await net.drain()
+    }
+
+    @Test func explainsSilentOperationInNoQueue() async {
+        let silent = SilentOperation { $0.name = "silent" }
+        silent.proceed.send()
+        silent.start()
+        let behind = named("behind")
+        behind.addDependency(silent)
+        #expect(text(silent.explain()) == "'silent' is executing.")
+        silent.isOver = true
+        #expect(
+            text(silent.explain()) == "'silent' reports that it is finished, but never "
+                + "announced it: call didChangeValue(forKey: \"isFinished\").")
+        queue("net").addOperation(behind)
+        #expect(
+            text(behind.explain()).hasPrefix(
+                "'behind' waits for 'silent' (finished, but not announced).\n"
+                    + "'behind' → 'silent': 'silent' reports that"))
+        silent.didChangeValue(for: \.isFinished)
+        await behind.finished()
     }
 
     // MARK: Waiting

@@ -32,6 +32,7 @@ struct LifecycleEventTests {
         ("claimed without slot", { $0.claimed(takesSlot: false) }),
         ("begunOnFastPath", { $0.has(.fastPath) ? $0.begunOnFastPath() : nil }),
         ("startingFromQueue", { $0.has(.fastPath) ? nil : $0.startingFromQueue() }),
+        ("startReturned", { $0.has(.fastPath) ? nil : $0.startReturned() }),
         ("startRequested", { $0.has(.fastPath) ? nil : $0.startRequested() }),
         (
             "priorityChanged",
