@@ -20,11 +20,12 @@ extension OperationQueue {
     /// ``CancellationReason/displaced(capacity:)``, finishes as cancelled operations do, and no
     /// longer counts. Pieces of tasks (``executor``) count and are never dropped.
     ///
-    /// A dropped operation has left the queue, and its body is released, when the addition returns:
-    /// so the queue never keeps more than it may hold. That happens on the thread that adds, which
-    /// must hold no lock that the `deinit` of a captured object takes. Two kinds of operations
-    /// leave later, as after every cancellation: those that override ``Operation/start()``, and
-    /// those whose override of ``Operation/isReady`` returns false.
+    /// When the addition returns, a dropped operation has left the queue, and its body is released.
+    /// So however fast threads add, the queue keeps about as much as it may hold. The thread that
+    /// adds releases the body, unless a worker is just ending the operation; it must hold no lock
+    /// that the `deinit` of a captured object takes. Two kinds of operations leave later, as after
+    /// every cancellation: those that override ``Operation/start()``, and those whose override of
+    /// ``Operation/isReady`` returns false.
     ///
     /// The limit holds from the next addition on: setting it cancels nothing. Setting the overflow
     /// of ``main`` has no effect. For one addition, there are `add(_:capacity:within:body:)`, which
