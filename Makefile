@@ -53,8 +53,8 @@ BUILD = $(SWIFT) build
 
 .PHONY: run test gate night check build install uninstall deb man install-run install-test \
 	install-gate install-night pin-versions float-versions lint style layers model-check \
-	unit-tests app-tests browser-tests app-build every-library site consumer platforms examples \
-	release-build release-tests release-tests-often browser-tests-under-load tests-under-load api \
+	unit-tests app-tests browser-tests app-build every-library site drop-in consumer platforms \
+	examples release-build release-tests release-tests-often browser-tests-under-load tests-under-load api \
 	api-record release-check snippets thread-sanitizer thread-sanitizer-all address-sanitizer \
 	address-sanitizer-app stress mixed-stress fuzz fuzz-long grdb jobs-nemesis jobs-pictures \
 	instructions screenshots clean
@@ -120,7 +120,7 @@ deb:
 # thread sanitizer. Scripts/steps describes the steps.
 TEST_STEPS = style unit-tests layers app-tests
 GATE_STEPS = $(TEST_STEPS) browser-tests model-check thread-sanitizer mixed-stress snippets api \
-	platforms site consumer instructions fuzz
+	drop-in platforms site consumer instructions fuzz
 NIGHT_STEPS = release-tests-often stress thread-sanitizer-all address-sanitizer \
 	address-sanitizer-app examples grdb fuzz-long tests-under-load browser-tests-under-load \
 	jobs-nemesis
@@ -210,8 +210,14 @@ site: every-library
 	Scripts/make-site .build-site/site ClassicPhotos/.build/debug/Modules \
 		ClassicPhotos/.build/debug/snippet-extract $(LIBRARIES) $(PHOTO_LIBRARIES)
 
+# Runs programs with Foundation and with OperationsFoundation; fails if a line that they print
+# differs, unless Comparisons/DropIn/differences.txt lists the line with a reason.
+drop-in: install-test pin-versions
+	$(BUILD) --target OperationsFoundation $(COMPLETE)
+	Comparisons/DropIn/check .build-complete/debug
+
 # Builds a package that uses the libraries; fails if the package manager fetches another package, or
-# if Foundation on Linux does something else than the programs in Comparisons say.
+# if a program in Comparisons/FoundationOnLinux does something else than its comments say.
 consumer:
 	Scripts/check-consumer
 
