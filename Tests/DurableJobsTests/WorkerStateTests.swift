@@ -360,33 +360,50 @@ struct WorkerStateTests {
 
     // MARK: Suspects
 
-    @Test func workerThatHoldsJobsClaimsNoSuspect() {
+    @Test func workerThatHoldsJobsMakesRoomForASuspectAfterATime() {
         var state = WorkerState(
             worker: "w", limit: 4, queue: "q",
             performed: [PerformedJob(name: "echo", version: 1)], suspectDeaths: 2)
+        var now = Duration.zero
         func claim(_ count: Int, isSuspect: Bool, hasSuspects: Bool) -> [AttemptRecord]? {
-            guard case .exchange(let exchange, _) = state.nextStep(now: .zero),
+            guard case .exchange(let exchange, _) = state.nextStep(now: now),
                 exchange.wanted > 0, exchange.mayClaimSuspect || !isSuspect
             else { return nil }
             var answer = ExchangeAnswer()
             answer.claimed = (0..<count).map { Self.job(Int64($0)) }
             (answer.isSuspect, answer.hasSuspects) = (isSuspect, hasSuspects)
             answer.isFull = true
-            return state.exchanged(exchange, answer, now: .zero).map { job in
+            return state.exchanged(exchange, answer, now: now).map { job in
                 let record = AttemptRecord(job, generation: state.generation)
                 _ = state.started(record, BlockOperation {})
                 return record
             }
         }
+        func end(_ records: [AttemptRecord]) {
+            for record in records { _ = state.operationEnded(record, Self.done, now: now) }
+        }
+        let first = claim(2, isSuspect: false, hasSuspects: true) ?? []
+        #expect(first.count == 2)
+        end(first)
+        // It goes on: perhaps another worker is idle.
+        now = .seconds(9)
+        let second = claim(2, isSuspect: false, hasSuspects: true) ?? []
+        #expect(second.count == 2)
+        end(second)
+        now = .seconds(10)
         let records = claim(2, isSuspect: false, hasSuspects: true) ?? []
         #expect(records.count == 2)
-        // It waits until it holds nothing.
-        #expect(claim(1, isSuspect: false, hasSuspects: true) == nil)
-        for record in records { _ = state.operationEnded(record, Self.done, now: .zero) }
+        // It waits until it holds nothing, and does not look all the time.
+        guard case .wait(let until) = state.nextStep(now: now) else {
+            Issue.record("the worker claims a job")
+            return
+        }
+        #expect(until > now)
+        end(records)
         let suspects = claim(1, isSuspect: true, hasSuspects: false) ?? []
         #expect(suspects.count == 1)
         #expect(claim(1, isSuspect: false, hasSuspects: true) == nil)
-        _ = state.operationEnded(suspects[0], Self.done, now: .zero)
+        end(suspects)
         // Other jobs have their turn.
         #expect(claim(1, isSuspect: true, hasSuspects: true) == nil)
         #expect(claim(2, isSuspect: false, hasSuspects: true)?.count == 2)

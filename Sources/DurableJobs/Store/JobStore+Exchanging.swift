@@ -233,13 +233,23 @@ extension JobStore {
         ReadyPlace(rank: row.integer(1), position: row.integer(2), id: row.integer(0))
     }
 
+    /// Whether the worker is the first of those that perform a suspect of its queue.
     private func hasSuspects(_ exchange: Exchange, _ session: any SQLSession) throws -> Bool {
         guard exchange.suspectDeaths < .max else { return false }
         return try !session.query(
             """
-            SELECT 1 FROM durable_job
-            WHERE queue = ? AND state = 2 AND deaths > 0 AND deaths >= ? LIMIT 1
-            """, [.text(exchange.queue), .integer(Int64(exchange.suspectDeaths))]
+            SELECT 1 FROM durable_job j
+            WHERE queue = ? AND state = 2 AND deaths > 0 AND deaths >= ? AND parked = 0 AND ? = (
+                SELECT MIN(w.id) FROM durable_job_worker w
+                JOIN durable_job_performed p ON p.worker = w.id
+                WHERE w.queue = j.queue AND w.is_stopping = 0 AND {alive}
+                    AND p.name = j.name AND p.version >= j.version)
+            LIMIT 1
+            """,
+            [
+                .text(exchange.queue), .integer(Int64(exchange.suspectDeaths)),
+                .text(exchange.worker),
+            ]
         ).isEmpty
     }
 

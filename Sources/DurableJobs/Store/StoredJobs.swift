@@ -196,7 +196,7 @@ package struct ExchangeAnswer: Sendable {
     package var lookTime = Duration.zero
     /// Whether the claimed job is a suspect: the worker claims no other until it has ended.
     package var isSuspect = false
-    /// Whether the queue has suspects for a worker that holds no job.
+    /// Whether the queue has suspects, and this worker is the one that has to make room for them.
     package var hasSuspects = false
     /// Whether the claim found as many jobs as it wanted, so that there may be more.
     package var isFull = false

@@ -49,6 +49,9 @@ struct WorkerState: Sendable {
     /// How long an end that meets the lock of another transaction is left alone.
     static let holdTime = Duration.seconds(5)
 
+    /// How long a suspect waits for a worker that holds nothing, before a busy one makes room.
+    static let suspectPatience = Duration.seconds(10)
+
     /// How often a worker that stops tries to report to a store that does not answer.
     static let lastTries = 5
 
@@ -91,6 +94,8 @@ struct WorkerState: Sendable {
     /// Whether the last claim was one of a suspect. The next one is of other jobs, so that suspects
     /// do not keep all others waiting.
     private var hadSuspect = false
+    /// Since when the queue has suspects for which this worker is to make room.
+    private var suspectsSince: Duration?
     /// The first place of the last full look, unless it was recorded.
     private var head: ReadyPlace?
 
@@ -120,7 +125,7 @@ struct WorkerState: Sendable {
             return nextExchange(now: now)
         }
         var until = hasReports ? reportTime : now + .seconds(3600)
-        if !isStopping, !performed.isEmpty, outstanding <= limit / 2 {
+        if !isStopping, !performed.isEmpty, !isMakingRoom, outstanding <= limit / 2 {
             until = min(until, needsFullLook ? fullLookAllowed : nextPoll)
         }
         return .wait(until: held.reduce(until) { min($0, $1.until) })
@@ -147,9 +152,12 @@ struct WorkerState: Sendable {
     }
 
     private func wantsJobs(now: Duration) -> Bool {
-        !isStopping && !performed.isEmpty && !(isAlone && outstanding > 0)
+        !isStopping && !performed.isEmpty && !isMakingRoom
             && (expectsMore || (needsFullLook && now >= fullLookAllowed))
     }
+
+    /// Whether the worker claims nothing until it holds nothing.
+    private var isMakingRoom: Bool { isAlone && outstanding > 0 }
 
     private mutating func nextExchange(now: Duration) -> Step {
         var exchange = Exchange(worker: worker, queue: queue)
@@ -197,9 +205,17 @@ struct WorkerState: Sendable {
         from = answer.end ?? .start
         expectsMore = answer.isFull
         hadSuspect = answer.isSuspect
-        // With no job in hand, the suspects are next.
-        isAlone = answer.isSuspect || (answer.hasSuspects && !answer.claimed.isEmpty)
-        if answer.isSuspect || answer.hasSuspects { (needsFullLook, expectsMore) = (true, true) }
+        if answer.hasSuspects {
+            suspectsSince = suspectsSince ?? now
+        } else if isFullLook, !answer.isSuspect {
+            suspectsSince = nil
+        }
+        let isPatienceOver = suspectsSince.map { now - $0 >= Self.suspectPatience } ?? false
+        isAlone = answer.isSuspect || (answer.hasSuspects && isPatienceOver)
+        // A suspect that a worker without jobs has not got may have a key that is not free.
+        if answer.isSuspect || (isAlone && !exchange.mayClaimSuspect) {
+            (needsFullLook, expectsMore) = (true, true)
+        }
         if isFullLook {
             head = answer.claimed.first?.place ?? head
             // A slow look, over many rows that PostgreSQL must keep, is not repeated at once.
@@ -363,7 +379,7 @@ struct WorkerState: Sendable {
         (ended, held) = ([], [])
         published = []
         (mustNameKnown, expectsMore, needsFullLook) = (false, true, true)
-        (isAlone, hadSuspect) = (false, false)
+        (isAlone, hadSuspect, suspectsSince) = (false, false, nil)
         (fullLookAllowed, nextPoll, notBefore) = (.zero, .zero, .zero)
         return result
     }

@@ -250,10 +250,36 @@ struct LeaseContractTests {
                     #expect(try await queue.store.rescue(in: "tests") == 1)
                 } else {
                     _ = try await ghost.exchange([EndedAttempt(suspect, ghost.result(""))])
+                    try await ghost.die()
                 }
             }
             for job in innocents { #expect(try await queue.info(job.id)?.state == .completed) }
             #expect(try await queue.info(killer.id)?.state == .discarded)
+        }
+    }
+
+    /// The others go on with other jobs.
+    @Test(arguments: StoreKind.allCases)
+    func oneWorkerMakesRoomForASuspect(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            try await queue.enqueue(Echo(text: ""))
+            try await queue.change("UPDATE durable_job SET deaths = 2")
+            var ghosts = [
+                try await Ghost(queue, performing: ["flaky"]), try await Ghost(queue),
+                try await Ghost(queue), try await Ghost(queue),
+            ]
+            while ghosts.count > 1 {
+                var chosen: [String] = []
+                for ghost in ghosts {
+                    let answer = try await ghost.exchange([], wanted: 1, suspectDeaths: 2)
+                    #expect(answer.claimed.isEmpty)
+                    if answer.hasSuspects { chosen.append(ghost.id) }
+                }
+                #expect(chosen.count == 1 && chosen.first != ghosts[0].id)
+                // When it has died, another one makes room.
+                for ghost in ghosts where chosen.contains(ghost.id) { try await ghost.die() }
+                ghosts.removeAll { chosen.contains($0.id) }
+            }
         }
     }
 
