@@ -153,20 +153,21 @@ extension JobStore {
 
     private func deadWorker(_ id: String, _ session: any SQLSession) throws -> DeadWorker {
         let row = try session.query(
-            "SELECT host, process, is_stopping FROM durable_job_worker WHERE id = ?", [.text(id)]
+            "SELECT is_stopping FROM durable_job_worker WHERE id = ?", [.text(id)]
         ).first
-        guard let row else {
-            let count = try session.query(
-                "SELECT COUNT(*) FROM durable_job WHERE state = 3 AND worker = ?", [.text(id)])
-            return DeadWorker(jobs: count.first?.integer(0) ?? 0)
-        }
         // All workers of a process die with it.
         let count = try session.query(
             """
-            SELECT COUNT(*) FROM durable_job j JOIN durable_job_worker w ON w.id = j.worker
-            WHERE j.state = 3 AND w.host = ? AND w.process = ?
-            """, [row.values[0], row.values[1]])
-        return DeadWorker(isStopping: row.flag(2), jobs: count.first?.integer(0) ?? 0)
+            SELECT COUNT(*) FROM durable_job WHERE state = 3
+                AND \(Self.processOfWorker("worker")) = \(Self.processOfWorker("CAST(? AS TEXT)"))
+            """, [.text(id)])
+        return DeadWorker(
+            isStopping: row?.flag(0) ?? false, jobs: count.first?.integer(0) ?? 0)
+    }
+
+    /// The part of a worker's identifier that all workers of its process have.
+    private static func processOfWorker(_ identifier: String) -> String {
+        "substr(\(identifier), 1, 36)"
     }
 
     /// The multiple of the limit of deaths that discards a job which never ran alone, because its

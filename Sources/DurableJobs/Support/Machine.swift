@@ -30,6 +30,9 @@ enum Machine {
 
     static let process = Int(getpid())
 
+    /// Identifies the process among all. Containers may have one name, and one process number each.
+    static let processIdentity = UUID().uuidString
+
     static let processorCount = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     /// Identifies the present start of the machine.

@@ -11,7 +11,7 @@ import Foundation
 package final class JobStepper: Sendable {
     private let queue: JobQueue
     private let types: [String: JobType]
-    private let worker = UUID().uuidString
+    private let worker = JobWorker.newIdentifier()
     private let values: JobValues
     private let attachments = AttachmentLimit(JobWorker.Options().attachmentLimit)
 

@@ -31,9 +31,10 @@ public final class JobWorker: Sendable {
         /// How many deaths of its workers in a row discard a job, which may be their cause; 3
         /// unless set.
         ///
-        /// A death counts for all jobs that the worker had claimed. A job that lacks one death of
-        /// the limit runs alone in its worker, so that only the cause dies again. The death of a
-        /// worker that was asked to stop counts for no job.
+        /// A death is a process that does not come back, and counts for all jobs that the worker
+        /// had claimed. A job that lacks one death of the limit runs alone in its worker, so that
+        /// only the cause dies again. The death of a worker that was asked to stop counts for no
+        /// job.
         public var deathLimit = 3
         /// How long running jobs may go on when the worker is asked to stop; 10 s unless set. After
         /// that the worker cancels them and hands them back.
@@ -123,7 +124,8 @@ public final class JobWorker: Sendable {
         lease = Locked(LeaseState())
     }
 
-    static func newIdentifier() -> String { UUID().uuidString }
+    /// An identifier that begins with that of the process; see ``JobStore/processOfWorker(_:)``.
+    static func newIdentifier() -> String { "\(Machine.processIdentity) \(UUID().uuidString)" }
 
     // MARK: Running and stopping
 

@@ -12,13 +12,16 @@ import Foundation
 struct Ghost {
     let store: JobStore
     let queue: String
-    let id = UUID().uuidString
+    let id: String
     let types: [PerformedJob]
 
     init(
         _ queue: JobQueue, lease: Duration = .seconds(60), performing names: [String] = ["echo"],
-        process: Int = 1
+        process: Int = 1, container: String = "ghost"
     ) async throws {
+        let identity = "\(container) \(process)"
+        let padding = String(repeating: " ", count: 36 - identity.count)
+        id = "\(identity)\(padding)\(UUID().uuidString)"
         (store, self.queue) = (queue.store, queue.name)
         types = names.map { PerformedJob(name: $0, version: 1) }
         try await store.register(

@@ -305,6 +305,26 @@ struct LeaseContractTests {
         }
     }
 
+    /// Containers may have one host name, and the same process number in each.
+    @Test(arguments: StoreKind.allCases)
+    func jobIsAloneBesideAProcessOfAnotherContainer(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let other = try queue.queue("other")
+            let job = try await queue.enqueue(Echo(text: ""))
+            try await other.enqueue(Echo(text: ""))
+            let beside = try await Ghost(other, container: "b")
+            #expect(try await beside.claim().count == 1)
+            for death in 1...3 {
+                let ghost = try await Ghost(queue, container: "a")
+                #expect(try await ghost.claim().count == 1)
+                try await ghost.loseLease()
+                #expect(try await queue.store.rescue(in: "tests") == 1)
+                #expect(
+                    try await queue.info(job.id)?.state == (death < 3 ? .available : .discarded))
+            }
+        }
+    }
+
     /// A machine that is about to go asks its processes to stop, and kills those that do not end.
     @Test(arguments: StoreKind.allCases)
     func theDeathOfAWorkerThatStopsCountsForNoJob(_ kind: StoreKind) async throws {
