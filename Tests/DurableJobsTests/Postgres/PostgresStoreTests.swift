@@ -243,53 +243,6 @@ struct PostgresStoreTests {
         }
     }
 
-    @Test func connectionWithoutATransactionIsRefused() async throws {
-        try await withDatabase { url in
-            let queue = try await JobQueue(in: .postgres(url))
-            let connection = try PostgresTarget(url).connect()
-            defer { PQfinish(connection) }
-            let idle = #expect(throws: JobError.self) {
-                try queue.enqueue(Echo(text: ""), in: .postgres(connection))
-            }
-            #expect(idle?.description.contains("no open transaction") == true)
-            let session = PostgresSession(connection)
-            try session.execute("BEGIN")
-            #expect(throws: PostgresFailure.self) { try session.query("SELECT nothing") }
-            let failed = #expect(throws: JobError.self) {
-                try queue.enqueue(Echo(text: ""), in: .postgres(connection))
-            }
-            #expect(failed?.description.contains("roll it back") == true)
-            try session.execute("ROLLBACK")
-            #expect(try await queue.counts().isEmpty)
-            await queue.close()
-        }
-    }
-
-    /// The other database has tables of the same names, so the job would be stored there.
-    @Test func connectionToAnotherDatabaseIsRefused() async throws {
-        try await withDatabase { url in
-            try await withDatabase { otherURL in
-                let queue = try await JobQueue(in: .postgres(url))
-                let other = try await JobQueue(in: .postgres(otherURL))
-                let connection = try PostgresTarget(otherURL).connect()
-                defer { PQfinish(connection) }
-                let session = PostgresSession(connection)
-                try session.execute("BEGIN")
-                let error = #expect(throws: JobError.self) {
-                    try queue.enqueue(Echo(text: ""), in: .postgres(connection))
-                }
-                #expect(error?.description.contains("to another database: jobs_") == true)
-                // The transaction can go on.
-                let handle = try other.enqueue(Echo(text: ""), in: .postgres(connection))
-                try session.execute("COMMIT")
-                #expect(try await other.info(handle.id)?.state == .available)
-                #expect(try await queue.counts().isEmpty)
-                await other.close()
-                await queue.close()
-            }
-        }
-    }
-
     /// The server ends all connections while a worker runs, as at a restart.
     @Test func lostConnectionsAreMadeAgain() async throws {
         try await withDatabase { url in
