@@ -6,6 +6,8 @@
  * its end. Chosen by a macro:
  *   CANCEL   the first waiter waits for an empty queue, which cannot come before the end, and its
  *            task is cancelled; otherwise both waiters want fewer than two operations
+ *   EMPTY    the queue has operation 4 at the beginning. Once it is empty, operations 0 and 1 are
+ *            added
  *
  * One atomic step is one hold of the queue's lock, or one event of a lifecycle state or of a task.
  *
@@ -16,7 +18,7 @@
  *   Operations/Structured/OperationQueue+Capacity.swift
  */
 
-#define OPERATIONS 4
+#define OPERATIONS 5
 #define LONG       1            /* the operation that runs until both tasks have continued */
 #define NONE       7
 #ifdef CANCEL
@@ -33,6 +35,7 @@ mtype stage[OPERATIONS];
 byte  ringCount;
 byte  rest[2];                  /* in the batch of each worker, and not begun */
 byte  unretired[2];             /* finished operations that are still in the ring */
+bool  isOwner[2];               /* the worker has a batch */
 bool  isUsed;
 byte  reservations;
 
@@ -45,6 +48,21 @@ bool  isTaskCancelled;          /* the first waiter's task */
 bool  hasEnded[2];
 
 #define operationCount  (ringCount - unretired[0] - unretired[1])
+
+/* Whether no operation can end in a batch after the operations were counted. */
+#ifdef BREAK_AGAIN              /* counts also if the use of capacity has ended since it began */
+#define mayCount        true
+#else
+#define mayCount        (isUsed || !(isOwner[0] || isOwner[1]))
+#endif
+
+/* Ends the use of capacity, if nobody has anything to do with it. Part of an atomic step. */
+inline endUse() {
+    if
+    :: ringCount == 0 && lineCount == 0 && reservations == 0 -> isUsed = false
+    :: else
+    fi
+}
 
 /* Admits the waiters for which there is capacity, in the order of the line. Part of an atomic
  * step. */
@@ -68,40 +86,50 @@ inline giveUp(w) {
         :: lineCount > 1 && line[1] == w -> lineCount--; state[w] = withdrawn
         :: else
         fi;
+        endUse();
 #ifndef BREAK_GIVE_UP           /* ignores the waiters behind this one */
         admit()
 #endif
     }
 }
 
-proctype Waiter(byte me) {
-    bool hasReservation;
+/* From here on, each operation leaves the ring right after its end. */
+inline beginUse() {
+    atomic {
+        isUsed = true;
+#ifndef BREAK_RECLAIM           /* operations that are in a batch stay there */
+        if
+        :: rest[0] != NONE -> stage[rest[0]] = ready; rest[0] = NONE
+        :: else
+        fi;
+        if
+        :: rest[1] != NONE -> stage[rest[1]] = ready; rest[1] = NONE
+        :: else
+        fi
+#endif
+    }
+}
 
-    /* From the first wait on, each operation leaves the ring right after its end. */
+proctype Waiter(byte me) {
+    bool hasReservation, mustBegin;
+
+again:
     if
     :: isUsed
-    :: else ->
-        atomic {
-            isUsed = true;
-#ifndef BREAK_RECLAIM           /* operations that are in a batch stay there */
-            if
-            :: rest[0] != NONE -> stage[rest[0]] = ready; rest[0] = NONE
-            :: else
-            fi;
-            if
-            :: rest[1] != NONE -> stage[rest[1]] = ready; rest[1] = NONE
-            :: else
-            fi
-#endif
-        }
+    :: else -> beginUse()
     fi;
     atomic {
+        mustBegin = !(mayCount);
         if
-        :: lineCount == 0 && operationCount + reservations < limitOf(me) ->
-            reservations++; hasReservation = true
+        :: !mustBegin && lineCount == 0 && operationCount + reservations < limitOf(me) ->
+            isUsed = true; reservations++; hasReservation = true
         :: else
         fi
     }
+    if
+    :: mustBegin -> goto again
+    :: else
+    fi;
     if
     :: hasReservation
     :: else ->
@@ -109,12 +137,22 @@ proctype Waiter(byte me) {
         atomic { line[lineCount] = me; lineCount++; state[me] = waiting }
 #else
         atomic {
+            mustBegin = !(mayCount);
             if
-            :: lineCount == 0 && operationCount + reservations < limitOf(me) ->
-                reservations++; hasReservation = true
-            :: else -> line[lineCount] = me; lineCount++; state[me] = waiting
+            :: mustBegin
+            :: else ->
+                isUsed = true;
+                if
+                :: lineCount == 0 && operationCount + reservations < limitOf(me) ->
+                    reservations++; hasReservation = true
+                :: else -> line[lineCount] = me; lineCount++; state[me] = waiting
+                fi
             fi
         }
+        if
+        :: mustBegin -> goto again
+        :: else
+        fi;
 #endif
         if
         :: hasReservation
@@ -132,15 +170,17 @@ proctype Waiter(byte me) {
     if
     :: hasReservation ->
 #ifdef BREAK_RESERVATION        /* returns the reservation before it adds the operation */
-        atomic { reservations--; admit() }
+        atomic { reservations--; endUse(); admit() }
 #endif
         atomic {
             stage[2 + me] = ready;
             ringCount++;
+#ifndef EMPTY                   /* the other operations of EMPTY are added without asking */
             assert(operationCount <= 2)
+#endif
         }
 #ifndef BREAK_RESERVATION
-        atomic { reservations--; admit() }
+        atomic { reservations--; endUse(); admit() }
 #endif
     :: else
     fi;
@@ -155,7 +195,8 @@ active proctype Canceller() {
 #endif
 
 #define isAnyReady \
-    (stage[0] == ready || stage[1] == ready || stage[2] == ready || stage[3] == ready)
+    (stage[0] == ready || stage[1] == ready || stage[2] == ready || stage[3] == ready || \
+     stage[4] == ready)
 
 proctype Worker(byte me) {
     byte o = NONE;
@@ -169,9 +210,11 @@ end_idle:
             :: stage[1] == ready -> o = 1
             :: stage[2] == ready -> o = 2
             :: stage[3] == ready -> o = 3
+            :: stage[4] == ready -> o = 4
             fi;
             stage[o] = claimed;
-            if                  /* from the first wait on, each batch has one operation */
+            isOwner[me] = true;
+            if                  /* while capacity is in use, each batch has one operation */
             :: !isUsed && o == 0 && stage[1] == ready -> stage[1] = claimed; rest[me] = 1
             :: else
             fi
@@ -190,20 +233,39 @@ end_idle:
         atomic {
             ringCount = ringCount - unretired[me];
             unretired[me] = 0;
+            isOwner[me] = false;
 #ifndef BREAK_RETIRE            /* ignores the line when a batch is retired */
-            admit()
+            admit();
+#endif
+#ifndef BREAK_STAYS             /* the use of capacity never ends */
+            endUse()
 #endif
         }
     od
 }
 
+#ifdef EMPTY
+active proctype Adder() {
+    stage[4] == finished && ringCount == 0;
+    atomic { stage[0] = ready; stage[1] = ready; ringCount = ringCount + 2 }
+}
+#endif
+
 init {
     atomic {
-        stage[0] = ready;
-        stage[1] = ready;
+        stage[0] = notAdded;
+        stage[1] = notAdded;
         stage[2] = notAdded;
         stage[3] = notAdded;
+        stage[4] = notAdded;
+#ifdef EMPTY
+        stage[4] = ready;
+        ringCount = 1;
+#else
+        stage[0] = ready;
+        stage[1] = ready;
         ringCount = 2;
+#endif
         rest[0] = NONE;
         rest[1] = NONE;
         state[0] = coming;
@@ -216,7 +278,7 @@ init {
     /* Both waiters continue, and all reservations are returned. If not, this process waits here for
      * ever, which is an invalid end state. */
     hasEnded[0] && hasEnded[1] && ringCount == 0;
-    assert(reservations == 0 && lineCount == 0);
+    assert(reservations == 0 && lineCount == 0 && !isUsed);
 #ifndef CANCEL
     assert(stage[2] == finished && stage[3] == finished)
 #endif

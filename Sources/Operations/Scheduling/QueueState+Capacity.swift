@@ -4,16 +4,29 @@ import OperationsRuntime
 
 extension QueueState {
     /// Makes each operation leave right after its end from now on, so that free capacity is seen at
-    /// once.
+    /// once. The queue is empty again before this ends; see ``endCapacityIfUnused()``.
     mutating func beginLeavingOneByOne() {
-        capacityQueue.isUsed = true
+        capacityQueue.begin()
         returnAllRests()
         recallClaims()
     }
 
-    /// Reserves capacity for a caller that has not waited. Returns false if the caller must wait.
-    mutating func reserveCapacityAtOnce(below limit: Int) -> Bool {
-        capacityQueue.admitAtOnce(below: limit, unfinished: operationCount)
+    /// Ends what ``beginLeavingOneByOne()`` has begun, if the queue is empty and nobody has
+    /// anything to do with its capacity.
+    @inline(never)
+    mutating func endCapacityIfUnused() {
+        if isEmpty { capacityQueue.end() }
+    }
+
+    /// Reserves capacity for a caller that has not waited. Returns false if the caller must wait;
+    /// nil if the caller must first call ``beginLeavingOneByOne()`` in another hold of the lock.
+    mutating func reserveCapacityAtOnce(below limit: Int) -> Bool? {
+        if !capacityQueue.isUsed {
+            // In the claims, operations may end while this hold of the lock counts.
+            guard claims.isEmpty else { return nil }
+            capacityQueue.begin()
+        }
+        return capacityQueue.admitAtOnce(below: limit, unfinished: operationCount)
     }
 
     /// Admits capacity waiters after an operation has left.

@@ -392,6 +392,7 @@ struct QueueState: ~Copyable {
             if order.hasGroups { forgetGroups() }
         }
         if capacityQueue.isWaitedFor { admit(with: &departure) }
+        if departure.isEmpty, capacityQueue.isUsed { endCapacityIfUnused() }
         if unbatchableCount > 0 || !usesFastPath { departure.declined = takeDeclined() }
         return departure
     }

@@ -7,8 +7,8 @@ extension OperationQueue {
     ///
     /// Callers are served in the order in which they came, whatever their limits are. By the time
     /// this method returns, other callers may have added operations; ``acquireCapacity(below:)``
-    /// reserves capacity for the caller instead. From the first wait for capacity on, the queue
-    /// hands operations to its workers one by one, which costs some of its speed.
+    /// reserves capacity for the caller instead. From a request for capacity on, until the queue is
+    /// empty, it hands operations to its workers one by one, which costs some of its speed.
     ///
     /// - Throws: `CancellationError` if the task is cancelled before or during the wait.
     /// - Precondition: `limit` is more than 0.
@@ -69,18 +69,31 @@ extension OperationQueue {
                 "\(label) never has capacity below \(limit) operations: nothing would ever be added; "
                     + "use 1 or more")
         }
-        if !snapshot({ $0.capacityQueue.isUsed }) { eventOffering { $0.beginLeavingOneByOne() } }
-        guard event({ $0.reserveCapacityAtOnce(below: limit) }) else { return nil }
-        return CapacityReservation(queue: self)
+        let isReserved = usingCapacity { $0.reserveCapacityAtOnce(below: limit) }
+        return isReserved ? CapacityReservation(queue: self) : nil
+    }
+
+    /// Performs an event that counts the operations. Before that, in a hold of the lock of its own,
+    /// each operation begins to leave right after its end. If the queue becomes empty between the
+    /// two holds, that begins anew.
+    ///
+    /// - Parameter body: returns nil if operations do not leave right after their end yet.
+    private func usingCapacity(_ body: (inout QueueState) -> Bool?) -> Bool {
+        while true {
+            if let result = event(body) { return result }
+            eventOffering { $0.beginLeavingOneByOne() }
+        }
     }
 
     private func waitForCapacity(
         below limit: Int, ticket: Int, _ continuation: CheckedContinuation<Bool, Never>
     ) {
-        let hasCapacity = event { state in
-            if state.reserveCapacityAtOnce(below: limit) { return true }
-            state.capacityQueue.insert(continuation, limit: limit, ticket: ticket)
-            return false
+        let hasCapacity = usingCapacity { state in
+            let isReserved = state.reserveCapacityAtOnce(below: limit)
+            if isReserved == false {
+                state.capacityQueue.insert(continuation, limit: limit, ticket: ticket)
+            }
+            return isReserved
         }
         if hasCapacity { continuation.resume(returning: true) }
     }
@@ -89,6 +102,7 @@ extension OperationQueue {
     private func cancelCapacityWait(_ ticket: Int) {
         let (continuation, admitted) = event { state in
             let continuation = state.capacityQueue.remove(ticket)
+            state.endCapacityIfUnused()
             // The waiters behind this one may allow more operations, so they may be admitted now.
             return (continuation, state.capacityQueue.isWaitedFor ? state.admittedWaiters() : [])
         }
@@ -99,6 +113,7 @@ extension OperationQueue {
     fileprivate func releaseReservation() {
         let admitted = event { state in
             state.capacityQueue.reservationReleased()
+            state.endCapacityIfUnused()
             return state.capacityQueue.isWaitedFor ? state.admittedWaiters() : []
         }
         for waiter in admitted { waiter.wake() }

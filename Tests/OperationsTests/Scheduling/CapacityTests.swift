@@ -35,6 +35,74 @@ struct CapacityTests {
         }
     }
 
+    // MARK: Batches
+
+    private func takesBatches(_ queue: OperationQueue) -> Bool {
+        queue.claimsBatches()
+        return queue.snapshot { $0.batchSize(of: 100, cores: 1) > 1 && !$0.hasCompetingWork }
+    }
+
+    /// Capacity makes operations leave one by one only until the queue is empty.
+    @Test func queueHasBatchesAgainOnceItWasEmpty() async {
+        let (queue, end) = (OperationQueue(), Signal())
+        #expect(takesBatches(queue))
+        let added = queue.tryAdd(capacity: 2) {
+            end.wait()
+            return
+        }
+        queue.addOperation {}
+        #expect(queue.tryAdd(capacity: 1) {} == nil)
+        #expect(!takesBatches(queue))
+        end.send()
+        await added?.waitUntilFinished()
+        await queue.drain()
+        #expect(takesBatches(queue))
+        // The same once more: nothing is left behind by the first use.
+        #expect(queue.tryAdd(capacity: 1) {} != nil)
+        await queue.drain()
+        #expect(takesBatches(queue))
+    }
+
+    /// A reservation may outlive all operations, and a request may fail in an empty queue.
+    @Test func queueHasBatchesAgainWhenTheLastReservationEnds() async throws {
+        let queue = OperationQueue()
+        func hold() async throws {
+            let place = try await queue.acquireCapacity(below: 1)
+            #expect(queue.tryAdd(capacity: 1) {} == nil)
+            queue.addOperation {}
+            await queue.drain()
+            #expect(!takesBatches(queue))
+            _ = place.queue
+        }
+        try await hold()
+        #expect(takesBatches(queue))
+    }
+
+    /// While operations may end in a claim, a count of them comes after the recall of the claim, in
+    /// a hold of the lock of its own. An empty queue has no claim.
+    @Test func countComesAfterTheRecallOfClaims() {
+        var state = QueueState()
+        var idle = QueueState()
+        let isIdleReserved = idle.reserveCapacityAtOnce(below: 1)
+        #expect(isIdleReserved == true)
+        let queue = OperationQueue()
+        let operations = [BlockOperation {}, BlockOperation {}]
+        for operation in operations { _ = state.add(operation, to: queue) }
+        state.typicalNanoseconds = 1
+        let claim = Claim()
+        guard case .claim = state.executorRequestedWork(claim, cores: 1) else {
+            Issue.record("nothing was claimed")
+            return
+        }
+        let isReservedBefore = state.reserveCapacityAtOnce(below: 9)
+        #expect(isReservedBefore == nil)
+        state.beginLeavingOneByOne()
+        let isReservedAfter = state.reserveCapacityAtOnce(below: 9)
+        #expect(isReservedAfter == true)
+        #expect(!claim.hasRest)
+        for operation in operations { Unmanaged.passUnretained(operation).release() }
+    }
+
     @Test func nothingWaitsBelowLimit() async throws {
         let queue = suspendedQueue()
         try await queue.waitForCapacity(below: 1)
