@@ -270,10 +270,9 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// so that progresses made there become parts of it. Cancelling the progress does not cancel
     /// operations.
     open var progress: Progress {
-        defer { if !has(.progress) { begin(.progress) } }
-        return settings.withLock { settings in
+        settings.withLock { settings in
             if let progress = settings.progress { return progress }
-            let new = Progress.discreteProgress(totalUnitCount: 0)
+            let new = makeProgress()
             settings.progress = new
             return new
         }
@@ -497,6 +496,23 @@ extension OperationQueue {
     var activeProgress: Progress? {
         guard has(.progress) else { return nil }
         return settings.withLock { $0.progress }.flatMap { $0.totalUnitCount > 0 ? $0 : nil }
+    }
+
+    /// Makes the progress of the queue. The queue has work to do around each operation only while
+    /// the total of the progress is not 0.
+    private func makeProgress() -> Progress {
+        let entry = QueueRegistry.entry(of: self)
+        return Progress(discreteTotalUnitCount: 0) { entry.queue?.progressActivityChanged() }
+    }
+
+    private func progressActivityChanged() {
+        guard let progress = settings.withLock({ $0.progress }) else { return }
+        let isActive = { progress.isActive.load(ordering: .acquiring) }
+        if isActive() {
+            begin(.progress, if: isActive)
+        } else {
+            end(.progress, unless: isActive)
+        }
     }
 
     /// Whether the calling thread is inside a finished operation of the queue and only finished

@@ -63,13 +63,7 @@ extension Progress {
     }
 
     /// Raises the total, in one step.
-    func raiseTotal(by units: Int64) {
-        let propagation = state.withLock { state in
-            isActive.store(true, ordering: .releasing)
-            return state.totalRaised(by: units)
-        }
-        propagate(propagation)
-    }
+    func raiseTotal(by units: Int64) { changeTotal { $0.totalRaised(by: units) } }
 
     /// Counts one unit as completed, if the number of units has been set.
     func completeUnit() {

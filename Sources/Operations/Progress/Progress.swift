@@ -21,6 +21,8 @@ open class Progress: @unchecked Sendable {
     /// Whether the total is not 0. `completeUnit` reads this without the lock, on the path of every
     /// operation of a queue.
     let isActive: Atomic<Bool>
+    /// Called after ``isActive`` has changed, with no lock held; nil for most progresses.
+    private let activityChanged: (@Sendable () -> Void)?
 
     /// Makes a progress, as a child of the current one if there is one.
     ///
@@ -29,6 +31,7 @@ open class Progress: @unchecked Sendable {
     public init(totalUnitCount: Int64) {
         self.state = Locked(ProgressState(total: totalUnitCount))
         self.isActive = Atomic(totalUnitCount != 0)
+        activityChanged = nil
         ProgressScope.current?.attach(self)
     }
 
@@ -41,13 +44,18 @@ open class Progress: @unchecked Sendable {
     public init(totalUnitCount: Int64, parent: Progress, pendingUnitCount: Int64) {
         self.state = Locked(ProgressState(total: totalUnitCount))
         self.isActive = Atomic(totalUnitCount != 0)
+        activityChanged = nil
         parent.addChild(self, withPendingUnitCount: pendingUnitCount)
     }
 
     /// Makes a progress without a parent, even while another progress is current.
-    init(discreteTotalUnitCount: Int64) {
+    ///
+    /// - Parameter activityChanged: called after ``isActive`` has changed, with no lock held. Calls
+    ///   for several changes may come in any order, each after its change.
+    init(discreteTotalUnitCount: Int64, activityChanged: (@Sendable () -> Void)? = nil) {
         self.state = Locked(ProgressState(total: discreteTotalUnitCount))
         self.isActive = Atomic(discreteTotalUnitCount != 0)
+        self.activityChanged = activityChanged
     }
 
     /// Makes a progress without a parent, even while another progress is current.
@@ -72,12 +80,20 @@ open class Progress: @unchecked Sendable {
     open var totalUnitCount: Int64 {
         get { state.withLock { $0.total } }
         set {
-            let propagation = state.withLock { state in
-                isActive.store(newValue != 0, ordering: .releasing)
-                return state.totalChanged(to: newValue)
-            }
-            propagate(propagation)
+            changeTotal { $0.totalChanged(to: newValue) }
         }
+    }
+
+    /// Changes the total by an event of the state.
+    func changeTotal(_ event: (inout ProgressState) -> ProgressState.Propagation) {
+        let (propagation, isChange) = state.withLock { state in
+            let propagation = event(&state)
+            let wasActive = isActive.load(ordering: .relaxed)
+            isActive.store(state.total != 0, ordering: .releasing)
+            return (propagation, wasActive != (state.total != 0))
+        }
+        if isChange { activityChanged?() }
+        propagate(propagation)
     }
 
     /// How many units are done, including the units of finished children.

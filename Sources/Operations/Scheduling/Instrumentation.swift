@@ -9,7 +9,7 @@ struct Instrumentation: OptionSet, Sendable {
 
     // These are computed, like the flags of `LifecycleState`.
 
-    /// ``OperationQueue/progress`` was read.
+    /// The total of ``OperationQueue/progress`` is not 0.
     static var progress: Instrumentation { Instrumentation(rawValue: 1) }
     /// An observer receives the queue's events.
     static var observed: Instrumentation { Instrumentation(rawValue: ~1) }
@@ -33,10 +33,14 @@ extension OperationQueue {
     }
 
     // The byte changes only under the lock. So an `end` that finds the instrumentation unused has
-    // cleared the bit before any later `begin` sets it.
+    // cleared the bit before any later `begin` sets it. The use of some instrumentation begins and
+    // ends on several threads. Each thread calls one of these methods after its change, and each
+    // method asks, under the lock, what holds by then: whichever call comes last, it sees the last
+    // change.
 
-    func begin(_ instrumentation: Instrumentation) {
+    func begin(_ instrumentation: Instrumentation, if isInUse: () -> Bool = { true }) {
         eventOffering { state in
+            guard isInUse() else { return }
             self.instrumentation.bitwiseOr(
                 instrumentation.rawValue, ordering: .acquiringAndReleasing)
             state.isInstrumented = true

@@ -1,5 +1,6 @@
 import OperationsTestKit
 import OperationsTestSupport
+import Synchronization
 import Testing
 
 @testable import Operations
@@ -92,5 +93,62 @@ struct ProgressOfAdditionsTests {
         }
         await queue.drain()
         #expect(counts(queue) == [4_000, 4_000])
+    }
+
+    // MARK: While nothing is counted
+
+    /// Whether the queue does nothing for its progress around its operations.
+    private func isPlain(_ queue: OperationQueue) -> Bool {
+        queue.instrumentation.load(ordering: .relaxed) == 0
+            && queue.snapshot { !$0.isInstrumented && $0.takesBlocks }
+    }
+
+    @Test func progressCostsNothingWhileItsTotalIsZero() async {
+        let queue = OperationQueue()
+        let progress = queue.progress
+        #expect(isPlain(queue))
+        for total: Int64 in [2, 7, -1] {
+            progress.totalUnitCount = total
+            #expect(!isPlain(queue))
+            progress.totalUnitCount = 0
+            #expect(isPlain(queue))
+        }
+        queue.progressCountsAdditions = true
+        queue.addOperation {}
+        await queue.drain()
+        #expect(progress.completedUnitCount == 1 && !isPlain(queue))
+        queue.progressCountsAdditions = false
+        progress.totalUnitCount = 0
+        #expect(isPlain(queue))
+    }
+
+    /// Several threads change the total. Whichever comes last, the queue knows what holds then.
+    @Test func queueKnowsWhetherItsProgressCounts() async {
+        let queue = OperationQueue()
+        let progress = queue.progress
+        for last: Int64 in [0, 1, 0, 1] {
+            await withTaskGroup { group in
+                for thread: Int64 in 0..<4 {
+                    group.addTask {
+                        for index in 0..<500 / Int64(slowness) {
+                            progress.totalUnitCount = (index + thread) % 2
+                        }
+                    }
+                }
+            }
+            #expect(isPlain(queue) == (progress.totalUnitCount == 0))
+            progress.totalUnitCount = last
+            #expect(isPlain(queue) == (last == 0))
+        }
+    }
+
+    @Test func progressMayOutliveItsQueue() {
+        var queue: OperationQueue? = OperationQueue()
+        let progress = queue?.progress
+        weak let gone = queue
+        queue = nil
+        progress?.totalUnitCount = 3
+        progress?.totalUnitCount = 0
+        #expect(gone == nil && progress?.totalUnitCount == 0)
     }
 }

@@ -99,7 +99,7 @@ struct BlockTests {
         let (counting, observed) = (OperationQueue(), OperationQueue())
         utility.qualityOfService = .utility
         ordered.order = .fifo
-        _ = counting.progress
+        counting.progress.totalUnitCount = 1
         let observation = observed.observe(\.operationCount) { _, _ in }
         defer { observation.invalidate() }
         let queues = [other, utility, ordered, counting, observed]
@@ -411,7 +411,7 @@ struct BlockTests {
         let taken = [claim.takeNext(), claim.takeNext()]
         #expect(taken.allSatisfy { $0?.isBlock == true } && queue.operationCount == 1)
         // From here on each end is recorded, so the second block leaves by itself.
-        _ = queue.progress
+        queue.progress.totalUnitCount = 2
         ThreadContext.current.inside(nil, of: queue) {
             #expect(queue.endMaterialized(of: claim, context: .current) == nil)
         }
