@@ -127,6 +127,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     deinit {
         QueueRegistry.remove(opaque)
         observers.load(ordering: .acquiring)?.release()
+        state.pointee.qualityMarks.endUse()
         state.deinitialize(count: 1)
         state.deallocate()
     }

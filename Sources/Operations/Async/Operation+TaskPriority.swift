@@ -4,7 +4,7 @@ import Synchronization
 extension Operation {
     /// The task priority that corresponds to the quality of service. Nil if tasks have that
     /// priority anyway, and if the operation was started by hand. A quality that was only inferred
-    /// does not count before some code in the process uses qualities, because it would cost another
+    /// does not count while no queue of the process uses qualities, because it would cost another
     /// task.
     var taskPriority: TaskPriority? {
         needsTaskPriority ? status.quality.taskPriority : nil
@@ -20,7 +20,7 @@ extension Operation {
     private var needsTaskPriority: Bool {
         let quality = status.quality
         return queueReference.load(ordering: .relaxed) != nil
-            && (QualityOfServiceUse.isOn || quality.property != .default)
+            && (QualityOfServiceUse.isInQueues || quality.property != .default)
             && QualityOfService(rank: quality.rankInForce) != .default
     }
 }

@@ -201,7 +201,7 @@ extension OperationQueue {
     @inline(__always)
     fileprivate func keeps(_ operation: Unmanaged<Operation>, in claim: Claim) -> Bool {
         guard claim.hasFreeSlot, hasCompetingWork, recallEpoch == claim.recallEpoch,
-            instrumentation.load(ordering: .relaxed) == 0, !QualityOfServiceUse.isOn,
+            instrumentation.load(ordering: .relaxed) == 0,
             runsOnWorkers.load(ordering: .relaxed)
         else { return false }
         let isOurs = operation._withUnsafeGuaranteedRef { operation in

@@ -5,6 +5,9 @@ import Synchronization
 struct Promotion {
     let operation: Operation
     let rank: Int
+    /// Whether the promotion follows from a wait, and not from the quality of another operation or
+    /// of a queue.
+    var isByWait = false
 }
 
 extension Operation {
@@ -66,6 +69,9 @@ extension Operation {
         QualityOfServiceUse.begins(rank: quality.rank)
         var rest: [Promotion] = []
         if let change = exchange({ $0.qualityEvent { $0.set(quality) } }) {
+            if Urgency(rank: quality.rank) != .usual, change.after.phase != .created {
+                retainedQueue()?.qualityWasSet(of: self, to: quality.rank)
+            }
             passOn(change, into: &rest)
         }
         Self.perform(rest)
@@ -84,27 +90,35 @@ extension Operation {
                 guard state.phase != .finished else { return nil }
                 return state.qualityEvent { $0.promote(to: next.rank) }
             }
-            if let change { next.operation.passOn(change, into: &rest) }
+            if let change {
+                next.operation.passOn(change, byWait: next.isByWait, into: &rest)
+            }
         }
     }
 
     /// Applies a change of the operation's quality to its dependencies, the operations ahead of it
     /// in the queue, and the task of its async body.
-    private func passOn(_ change: Change, into rest: inout [Promotion]) {
+    private func passOn(
+        _ change: Change, byWait isByWait: Bool = false, into rest: inout [Promotion]
+    ) {
         let rank = change.after.quality.effectiveRank
         guard rank > change.before.quality.effectiveRank else { return }
-        if change.after.unfinishedDependencies > 0 { promoteDependencies(to: rank, into: &rest) }
+        if change.after.unfinishedDependencies > 0 {
+            promoteDependencies(to: rank, byWait: isByWait, into: &rest)
+        }
         guard change.after.phase != .created, let queue = retainedQueue() else { return }
-        rest += queue.promoteAhead(of: self, to: rank)
+        rest += queue.promoteAhead(of: self, to: rank, byWait: isByWait)
         switch change.after.phase {
         case .starting, .executing: if queue.promotesTasks { promoteTask() }
         case .created, .waiting, .checkingReadiness, .queued, .finished: break
         }
     }
 
-    private func promoteDependencies(to rank: Int, into rest: inout [Promotion]) {
+    private func promoteDependencies(
+        to rank: Int, byWait isByWait: Bool = false, into rest: inout [Promotion]
+    ) {
         for dependency in listedDependencies where dependency.status.phase != .finished {
-            rest.append(Promotion(operation: dependency, rank: rank))
+            rest.append(Promotion(operation: dependency, rank: rank, isByWait: isByWait))
         }
     }
 
@@ -112,7 +126,7 @@ extension Operation {
     /// given state.
     @inline(__always)
     func promote(dependency: Operation, at state: LifecycleState) {
-        let isPlaced = state.phase != .created && QualityOfServiceUse.isOn
+        let isPlaced = state.phase != .created && QualityOfServiceUse.isInQueues
         let rank = isPlaced ? effectiveQualityRank : state.quality.effectiveRank
         guard rank > dependency.status.quality.effectiveRank else { return }
         Self.perform([Promotion(operation: dependency, rank: rank)])
@@ -130,12 +144,12 @@ extension Operation {
     /// Promotes the operation because the calling thread is about to wait for it.
     func promoteForWait() {
         let rank = Self.rankOfWaitingThread
-        if rank > 0 { Self.perform([Promotion(operation: self, rank: rank)]) }
+        if rank > 0 { Self.perform([Promotion(operation: self, rank: rank, isByWait: true)]) }
     }
 
     func promote(byWaitOf operation: Operation) {
         let rank = operation.effectiveQualityRank
-        if rank > 0 { Self.perform([Promotion(operation: self, rank: rank)]) }
+        if rank > 0 { Self.perform([Promotion(operation: self, rank: rank, isByWait: true)]) }
     }
 
     /// Performs a wait of the current task for the operation. If the priority of the task is raised
@@ -143,15 +157,15 @@ extension Operation {
     nonisolated(nonsending) func promotingWhenRaised(
         _ wait: nonisolated(nonsending) () async -> Void
     ) async {
-        // Until some code uses qualities, all operations are equally urgent.
-        guard QualityOfServiceUse.isOn,
+        // While no code uses qualities, all operations are equally urgent.
+        guard QualityOfServiceUse.isInQueues || status.quality.isUnusual,
             #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
         else { return await wait() }
         await withTaskPriorityEscalationHandler {
             await wait()
         } onPriorityEscalated: { _, priority in
             guard let quality = QualityOfService(JobPriority(priority)) else { return }
-            Self.perform([Promotion(operation: self, rank: quality.rank)])
+            Self.perform([Promotion(operation: self, rank: quality.rank, isByWait: true)])
         }
     }
 

@@ -15,12 +15,19 @@ extension OperationQueue {
     /// Records that the place of the operation has a rank, and promotes the operations ahead of it.
     ///
     /// - Returns: The promotions that the caller has to perform.
-    func promoteAhead(of operation: Operation, to rank: Int) -> [Promotion] {
+    func promoteAhead(of operation: Operation, to rank: Int, byWait: Bool) -> [Promotion] {
         eventOffering { state in
             guard operation.status.phase != .finished else { return [] }
-            state.promoteAhead(of: operation.place, to: rank)
+            state.promoteAhead(of: operation.place, to: rank, byWait: byWait)
             state.raiseClaimed(operation)
             return state.takePromotions() ?? []
+        }
+    }
+
+    /// Records that an operation of the queue has got a quality, which may be lower than before.
+    func qualityWasSet(of operation: Operation, to rank: Int) {
+        eventOffering { state in
+            if operation.status.phase != .finished { state.beginQuality(at: rank) }
         }
     }
 
@@ -37,7 +44,7 @@ extension OperationQueue {
     private func promoteAll(to rank: Int) {
         guard rank > 0 else { return }
         let promotions = eventOffering { state in
-            state.promoteAhead(of: state.ring.tail, to: rank)
+            state.promoteAhead(of: state.ring.tail, to: rank, byWait: true)
             return state.takePromotions() ?? []
         }
         Operation.perform(promotions)
@@ -63,11 +70,47 @@ extension QueueState {
 
     /// Promotes the operations before `place` to at least `rank`, the rank of the operation at
     /// `place`.
+    ///
+    /// - Parameter isByWait: whether a thread waits for that operation, which has no such quality
+    ///   of its own.
     @inline(__always)
-    mutating func promoteAhead(of place: Int, to rank: Int) {
+    mutating func promoteAhead(of place: Int, to rank: Int, byWait isByWait: Bool = false) {
         guard rank > 0, !ignoresQuality else { return }
         let newly = qualityMarks.raise(before: place, to: rank)
-        if !newly.isEmpty, QualityOfServiceUse.isOn { promote(newly, to: rank) }
+        if QualityOfServiceUse.isOn { raised(newly, to: rank, byWait: isByWait) }
+    }
+
+    @inline(never)
+    private mutating func raised(_ places: Range<Int>, to rank: Int, byWait isByWait: Bool) {
+        if !isByWait || QualityOfServiceUse.isInQueues { beginQuality(at: rank) }
+        if !places.isEmpty, QualityOfServiceUse.isInQueues { promote(places, to: rank) }
+    }
+
+    // MARK: Use
+
+    // The use of qualities begins and ends under the queue's lock. See "Where qualities are in use"
+    // in Urgency.md.
+
+    /// Whether qualities decide what is claimed.
+    var usesQuality: Bool {
+        @inline(__always) get { qualityMarks.areInUse }
+    }
+
+    /// Begins to use qualities in this queue, because one of its operations has this rank, if the
+    /// rank makes the operation more or less urgent than usual.
+    @inline(never)
+    mutating func beginQuality(at rank: Int) {
+        guard !usesQuality, Urgency(rank: rank) != .usual, !isEmpty, !ignoresQuality else { return }
+        qualityMarks.beginUse()
+        // The claims keep operations that become ready, without asking for their urgency.
+        recallClaims()
+    }
+
+    /// Ends to use qualities in this queue, if it is empty, and its executor has no reference to it
+    /// that came of a quality.
+    @inline(never)
+    mutating func endQualityIfUnused() {
+        if isEmpty, offered.areUsual { qualityMarks.endUse() }
     }
 
     /// Sets the rank of the queue's own quality, and promotes the operations of the queue. Returns
@@ -77,6 +120,7 @@ extension QueueState {
         qualityRank = rank
         guard rank > 0 else { return [] }
         qualityMarks.raiseByQueue(before: ring.tail, to: rank)
+        beginQuality(at: rank)
         promote(ring.head..<ring.tail, to: rank)
         return takePromotions() ?? []
     }
@@ -109,7 +153,7 @@ extension QueueState {
 
     /// Whether claimed operations have to be promoted because of their place.
     var hasPromotedPlaces: Bool {
-        QualityOfServiceUse.isOn && qualityMarks.end > ring.head
+        usesQuality && qualityMarks.end > ring.head
     }
 
     /// Promotes an entry that is being claimed because of its place. A block gets its operation, if

@@ -12,6 +12,21 @@ struct QualityMarks {
     /// The ends of the promotions by the queue.
     private var queueEnds = SIMD4<Int>(repeating: 0)
 
+    /// Whether qualities are in use in the queue: whether the queue has held an operation that is
+    /// more or less urgent than usual since the queue was last empty. Until then all operations
+    /// here are claimed as if there were no qualities.
+    private(set) var areInUse = false
+
+    mutating func beginUse() {
+        if !areInUse { QualityOfServiceUse.changes(inQueue: true) }
+        areInUse = true
+    }
+
+    mutating func endUse() {
+        if areInUse { QualityOfServiceUse.changes(inQueue: false) }
+        areInUse = false
+    }
+
     /// The first place that no promotion reaches.
     var end: Int { max(ends.max(), queueEnds.max()) }
 

@@ -37,7 +37,8 @@ final class Claim: @unchecked Sendable {
     /// The first of the nodes that became ready at the end of nodes of the claim. The owner adds to
     /// the list; a thread that holds the queue's lock takes all.
     private let firstKeptNode = Atomic<UInt32>(NodeList.none)
-    /// The lowest lane of the claimed entries.
+    /// The lowest lane of the claimed entries; no lane if the claim keeps no operations that become
+    /// ready, because they must be offered with their urgency.
     private(set) var lowestLane = 0
     /// The queue's `recallEpoch` at the time of the claim.
     private(set) var recallEpoch: UInt32 = 0
@@ -210,6 +211,9 @@ final class Claim: @unchecked Sendable {
             for index in 0..<added { places[count &+ index] = place &+ index }
             count += added
         }
+
+        /// Makes the claim pass on at once all operations that become ready.
+        mutating func keepsNoSuccessors() { lowestLane = -1 }
 
         /// Puts the operations that `make` returns in place of the blocks.
         func replaceBlocks(_ make: (Entry, Int) -> Reference) {

@@ -228,7 +228,7 @@ extension OperationQueue {
         for operation in others where operation.status.phase == .checkingReadiness {
             operation.arrive(in: self)
         }
-        guard QualityOfServiceUse.isOn else { return }
+        guard QualityOfServiceUse.isInQueues else { return }
         for operation in operations where operation.status.quality.isGivenByQueue {
             operation.promoteDependenciesAfterAdding()
         }

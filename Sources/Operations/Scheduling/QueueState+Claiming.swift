@@ -89,6 +89,7 @@ extension QueueState {
         // The queue was given another executor while the reference was on its way.
         guard executor.isSame(as: claimant) else { return .none }
         offered.remove(urgency)
+        if usesQuality { endQualityIfUnused() }
         let work = self.claim(claim, offered: urgency, cores: cores)
         #if DEBUG
         if case .none = work { return claimAgain(claim, offered: urgency, cores: cores) }
@@ -112,6 +113,7 @@ extension QueueState {
                 {
                     filling.append(next.entry, at: next.place)
                 }
+                if usesQuality { filling.keepsNoSuccessors() }
             }
             register(claim)
             return .claim
@@ -170,7 +172,7 @@ extension QueueState {
     /// several entries.
     private var claimsByLanes: Bool {
         order.isDefault && unbatchableCount == 0 && rescheduled.isEmpty && !claimsIndividually
-            && !QualityOfServiceUse.isOn
+            && !usesQuality
     }
 
     private mutating func claimByLanes(_ claim: Claim, cores: Int) {
@@ -193,6 +195,7 @@ extension QueueState {
     private mutating func isFilled(_ filling: inout Claim.Filling) {
         if isInstrumented { materialize(in: &filling) }
         if filling.count > 1 { lowestClaimedLane = min(lowestClaimedLane, filling.lowestLane) }
+        if usesQuality { filling.keepsNoSuccessors() }
     }
 
     @inline(__always)

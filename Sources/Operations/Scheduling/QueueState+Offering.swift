@@ -11,7 +11,7 @@ extension QueueState {
     /// is handed over as an epilogue, once more if the executor holds it already.
     @inline(__always)
     mutating func offer() -> Urgency? {
-        guard offered.isEmpty || QualityOfServiceUse.isOn || hasCancelled, isRunnable
+        guard offered.isEmpty || usesQuality || hasCancelled, isRunnable
         else { return nil }
         let urgency = urgency
         return offered.insert(urgency) ? urgency : nil
@@ -38,7 +38,7 @@ extension QueueState {
 
     /// Whether qualities of service matter where this queue runs.
     private var decidesUrgency: Bool {
-        guard QualityOfServiceUse.isOn, case .workers = executor else { return false }
+        guard usesQuality, case .workers = executor else { return false }
         return true
     }
 
@@ -53,7 +53,7 @@ extension QueueState {
     }
 
     func urgency(of operation: Operation) -> Urgency {
-        QualityOfServiceUse.isOn ? quality(of: operation).urgency : .usual
+        usesQuality ? quality(of: operation).urgency : .usual
     }
 
     func urgency(of operation: Reference) -> Urgency {
@@ -63,7 +63,7 @@ extension QueueState {
     /// Makes workers of the new urgency run a promoted operation that was claimed and has not
     /// begun.
     mutating func raiseClaimed(_ operation: Operation) {
-        guard QualityOfServiceUse.isOn else { return }
+        guard usesQuality else { return }
         let state = operation.status
         if state.phase == .queued, !isAmongReady(operation.place, lane: state.lane) {
             recallClaims()
@@ -80,8 +80,12 @@ extension QueueState {
     mutating func claim(_ claim: Claim, offered urgency: Urgency, cores: Int) -> Work {
         // More workers may run epilogues than there are processors, so they take nothing else.
         if urgency == .epilogue { return claimCancelled(claim) ?? .none }
+        let decides = decidesUrgency
+        // The worker came for an operation that has left, or comes back after it. Nothing here is
+        // of that urgency now.
+        if !decides, urgency != .usual { return claimCancelled(claim) ?? .none }
         // The threads of other executors have no urgency.
-        let urgency = decidesUrgency ? urgency : nil
+        let urgency = decides ? urgency : nil
         return claimCancelled(claim) ?? claimAdmitted(urgency)
             ?? claimNodes(claim, urgency, cores: cores)
             ?? claimReady(claim, urgency, cores: cores) ?? .none

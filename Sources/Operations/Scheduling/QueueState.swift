@@ -390,6 +390,7 @@ struct QueueState: ~Copyable {
             idleCount += 1
             departure.waiters = waiters.takeAll()
             if order.hasGroups { forgetGroups() }
+            if usesQuality { endQualityIfUnused() }
         }
         if capacityQueue.isWaitedFor { admit(with: &departure) }
         if departure.isEmpty, capacityQueue.isUsed { endCapacityIfUnused() }
@@ -613,6 +614,7 @@ struct QueueState: ~Copyable {
         self.executor = executor
         // A thread that comes with an older reference, or with a claim, claims nothing more.
         offered = OfferedUrgencies()
+        if usesQuality { endQualityIfUnused() }
         recallClaims()
         return true
     }

@@ -77,6 +77,11 @@ package struct OfferedUrgencies {
     @inlinable package var isEmpty: Bool { bits == 0 }
     @inlinable package var count: Int { bits.nonzeroBitCount }
 
+    /// Whether all are urgencies that occur without qualities of service.
+    package var areUsual: Bool {
+        bits & ~(1 << Urgency.usual.rawValue | 1 << Urgency.epilogue.rawValue) == 0
+    }
+
     /// Inserts an urgency. Returns false if the set already contains that urgency or a higher one.
     @inlinable
     @inline(__always)

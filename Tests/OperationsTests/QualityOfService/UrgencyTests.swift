@@ -25,6 +25,12 @@ private final class Pause: Sendable {
 
 private struct NotYet: Error {}
 
+private func operation(_ quality: QualityOfService) -> BlockOperation {
+    let operation = BlockOperation {}
+    operation.qualityOfService = quality
+    return operation
+}
+
 private func inTask<Made: Sendable>(
     _ priority: TaskPriority, _ make: @escaping @Sendable () -> Made
 ) async -> Made {
@@ -306,6 +312,106 @@ struct UrgencyTests {
         let second = state.claimedCount(offered: .background)
         #expect(second == 1)
         for operation in [usual, urgent] { Unmanaged.passUnretained(operation).release() }
+    }
+
+    // MARK: Where qualities are in use
+
+    /// After some code of the process has set a quality, other queues still have batches of blocks,
+    /// and so has the queue itself once it was empty.
+    @Test func onlyQueuesWithUnusualOperationsUseQualities() async {
+        await #expect(processExitsWith: .success) {
+            let (used, plain) = (suspendedQueue(), OperationQueue())
+            used.qualityOfService = .utility
+            #expect(!QualityOfServiceUse.isInQueues)
+            used.addOperation {}
+            used.qualityOfService = .default
+            let isUsed = { used.snapshot { $0.usesQuality } }
+            #expect(isUsed() && QualityOfServiceUse.isInQueues)
+            await plain.addOperations(
+                [operation(.userInitiated), operation(.default)], waitUntilFinished: true)
+            #expect(!plain.snapshot { $0.usesQuality })
+            used.isSuspended = false
+            await used.drain()
+            #expect(!isUsed() && !QualityOfServiceUse.isInQueues)
+        }
+    }
+
+    /// Blocks are claimed together while only other queues use qualities.
+    @Test func plainQueueClaimsBlocksTogether() {
+        QualityOfServiceUse.begins(rank: 4)
+        var state = QueueState()
+        state.typicalNanoseconds = 1
+        for _ in 0..<20 { state.add(Entry(Block {}, rank: QualityOfService.userInitiated.rank)) }
+        let (usesQuality, count) = (state.usesQuality, state.claimedCount(offered: .usual))
+        #expect(!usesQuality && count == 20)
+    }
+
+    /// A quality that is lower than the one before promotes nothing, and counts all the same.
+    @Test func loweredQualityIsInUse() async {
+        let queue = suspendedQueue()
+        let lowered = operation(.userInitiated)
+        queue.addOperation(lowered)
+        #expect(!queue.snapshot { $0.usesQuality })
+        lowered.qualityOfService = .background
+        #expect(queue.snapshot { $0.usesQuality })
+        queue.isSuspended = false
+        await queue.drain()
+        #expect(!queue.snapshot { $0.usesQuality })
+    }
+
+    /// The reference of a queue that has become empty may come late. The queue uses qualities until
+    /// then, so that new blocks do not wait for it; and a worker that comes back after the end gets
+    /// nothing.
+    @Test func lateReferenceGetsNothingOfAnotherUrgency() {
+        QualityOfServiceUse.begins(rank: 1)
+        let queue = OperationQueue()
+        var state = QueueState()
+        let background = operation(.background)
+        _ = state.add(background, to: queue)
+        let offered = state.offer()
+        #expect(offered == .background)
+        _ = state.leave(background, releasesSlot: false)
+        let isUsedWhileOffered = state.isEmpty && state.usesQuality
+        #expect(isUsedWhileOffered)
+        state.add(Entry(Block {}, rank: 0))
+        let next = state.offer()
+        #expect(next == .usual)
+        let late = state.claimedCount(offered: .background)
+        #expect(late == 0)
+        let claim = Claim()
+        guard case .claim = state.executorRequestedWork(claim, cores: 1) else {
+            Issue.record("the block was not claimed")
+            return
+        }
+        while claim.takeNext() != nil {}
+        _ = state.retire(claim, nanoseconds: 1)
+        let isUsedAfterwards = state.usesQuality || !state.isEmpty
+        #expect(!isUsedAfterwards)
+        state.add(Entry(Block {}, rank: 0))
+        guard case .none = state.claimNext(Claim(), offered: .background, cores: 1, pending: 0)
+        else {
+            Issue.record("a worker of another niceness got the block")
+            return
+        }
+        let last = state.offer()
+        #expect(last == .usual)
+        Unmanaged.passUnretained(background).release()
+    }
+
+    /// A wait of the main thread makes operations urgent only while other code uses qualities.
+    @Test func waitsOfTheMainThreadUseNoQualityByThemselves() async {
+        await #expect(processExitsWith: .success) {
+            QualityOfServiceUse.begins(rank: 4)
+            let (queue, other) = (suspendedQueue(), suspendedQueue())
+            let rank = QualityOfService.userInteractive.rank
+            queue.addOperation {}
+            queue.event { $0.promoteAhead(of: $0.end, to: rank, byWait: true) }
+            #expect(!queue.snapshot { $0.usesQuality })
+            other.addOperation(operation(.utility))
+            queue.addOperation {}
+            queue.event { $0.promoteAhead(of: $0.end, to: rank, byWait: true) }
+            #expect(queue.snapshot { $0.usesQuality })
+        }
     }
 
     @Test func mostUrgentAdmittedOperationStartsFirst() throws {
