@@ -43,24 +43,63 @@ extension OperationQueue {
     /// The explanation is for people who debug a program, and for the program's logs: print it. See
     /// ``Operation/explain()``.
     ///
+    /// The queue is not stopped meanwhile: additions and workers wait for the explanation only for
+    /// moments, however many operations the queue holds. The operation of a block that waits is
+    /// made only if the explanation is about it.
+    ///
     /// - Complexity: O(n), and O(operations that the queue's operations wait for, and their edges;
     ///   at most 10,000).
     public final func explain() -> OperationQueueExplanation {
-        let (isSuspended, operations) = eventOffering { state in
-            state.materializeAll()
-            return (state.isSuspended, state.operations(includingBarriers: true))
-        }
-        let states = operations.map(\.status)
-        let phases = zip(operations, states)
-        let executing = phases.filter { $0.1.isAtWork }.map(\.0)
-        let ready = phases.filter { $0.1.phase == .queued }.map(\.0)
-        let waiting = phases.filter { $0.1.phase == .waiting || $0.1.phase == .checkingReadiness }
-            .map(\.0)
-        let subjects = executing.prefix(3) + ready.prefix(1) + waiting
-        let explanation = Explainer(Array(subjects)).explanation()
+        let census = QueueCensus(of: self)
+        let explanation = Explainer(census.subjects).explanation()
         return OperationQueueExplanation(
-            queue: label, isSuspended: isSuspended, executingCount: executing.count,
-            readyCount: ready.count, waitingCount: waiting.count, causes: explanation.causes,
-            omittedCount: explanation.omittedCount)
+            queue: label, isSuspended: isSuspendedItself, executingCount: census.executing.count,
+            readyCount: census.readyCount, waitingCount: census.waiting.count,
+            causes: explanation.causes, omittedCount: explanation.omittedCount)
+    }
+
+    /// Whether the queue is suspended, whatever an override says.
+    private var isSuspendedItself: Bool { snapshot { $0.isSuspended } }
+}
+
+/// What the operations of a queue are doing.
+private struct QueueCensus {
+    private(set) var executing: [Operation] = []
+    private(set) var waiting: [Operation] = []
+    private(set) var readyCount = 0
+    private var firstReady: Operation?
+
+    init(of queue: OperationQueue) {
+        queue.walk {
+            self = QueueCensus()
+        } _: {
+            add($1, at: $2, in: &$0)
+        }
+    }
+
+    private init() {}
+
+    /// The operations that the explanation of the queue is about.
+    var subjects: [Operation] {
+        executing.prefix(3) + [firstReady].compactMap { $0 } + waiting
+    }
+
+    private mutating func add(_ entry: Entry, at place: Int, in state: inout QueueState) {
+        guard let operation = entry.operation?.takeUnretainedValue() else {
+            // Other blocks have ended, or were dropped.
+            guard state.ring.isReady(place, lane: PriorityLanes.normal) else { return }
+            readyCount += 1
+            if firstReady == nil { firstReady = state.materialize(place).takeUnretainedValue() }
+            return
+        }
+        let status = operation.status
+        switch status.phase {
+        case .created, .finished: break
+        case .starting, .executing: executing.append(operation)
+        case .waiting, .checkingReadiness: waiting.append(operation)
+        case .queued:
+            readyCount += 1
+            if firstReady == nil { firstReady = operation }
+        }
     }
 }

@@ -34,6 +34,66 @@ extension OperationQueue {
         }
     }
 
+    /// Looks at the entries of the queue that have not left, the oldest first, and at no entry that
+    /// is added meanwhile. Makes the operations of the blocks that are running.
+    ///
+    /// The lock is released after every ``placesAtOnce`` places, because workers and adding threads
+    /// want it too. So what is seen was true at some moment of the call. If the ring moves entries
+    /// meanwhile, the walk begins anew, up to two times; after that, some entries may be seen
+    /// twice, or not.
+    ///
+    /// - Parameters:
+    ///   - begin: called whenever the walk begins, with no lock held.
+    ///   - body: called with each entry and its place, with the lock held.
+    final func walk(
+        begin: () -> Void, _ body: (inout QueueState, Entry, Int) -> Void
+    ) {
+        for attempt in 0... {
+            begin()
+            var (next, end, moves) = eventOffering { state in
+                state.materializeRunning()
+                return (state.ring.head, state.ring.tail, state.ring.moveCount)
+            }
+            while next < end {
+                let isInPlace = event { state in
+                    if state.ring.moveCount != moves {
+                        if attempt < 2 { return false }
+                        moves = state.ring.moveCount
+                    }
+                    next = max(next, state.ring.head)
+                    end = min(end, state.ring.tail)
+                    let last = min(next + Self.placesAtOnce, end)
+                    while next < last {
+                        if let entry = state.ring[next] { body(&state, entry, next) }
+                        next += 1
+                    }
+                    return true
+                }
+                if !isInPlace { break }
+                yieldProcessor()
+            }
+            if next >= end { return }
+        }
+    }
+
+    /// The most places that ``walk(begin:_:)`` looks at in one hold of the lock.
+    static let placesAtOnce = 1_024
+
+    /// Returns the operations that execute, and makes those of the blocks that are running. Makes
+    /// no operation for a pending block.
+    final func operationsAtWork() -> [Operation] {
+        var operations: [Operation] = []
+        walk {
+            operations = []
+        } _: { _, entry, _ in
+            guard let operation = entry.operation?.takeUnretainedValue(),
+                operation.status.isAtWork
+            else { return }
+            operations.append(operation)
+        }
+        return operations
+    }
+
     /// Returns the operation of the block that the calling thread, the owner of the claim, runs.
     /// Makes the operation if there is none.
     final func materializeRunning(in claim: Claim) -> Unmanaged<Operation>? {

@@ -9,7 +9,8 @@ extension OperationQueue {
     /// added before it, and all operations that are added later wait for the barrier. The order of
     /// ``main`` is fixed.
     ///
-    /// - Complexity: setting the order takes O(n log n).
+    /// - Complexity: setting the order takes O(m log m), with m operations that have a deadline or
+    ///   whose priority was changed in the queue; O(n log n) with aging or groups.
     public final var order: OperationQueueOrder {
         get { snapshot { $0.order.setting } }
         set {

@@ -31,6 +31,8 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
     private var freshHead = 0
     private var freshTail = 0
     private var freshLane = 0
+    /// The number of times that the ring has moved entries to other places.
+    private(set) var moveCount = 0
 
     /// Makes a ring without capacity, which allocates nothing.
     init() {
@@ -271,7 +273,7 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
     private mutating func grow(to larger: Int) {
         var replacement = Ring(capacity: larger)
         (replacement.head, replacement.tail, replacement.markedTail) = (head, tail, tail)
-        replacement.count = count
+        (replacement.count, replacement.moveCount) = (count, moveCount)
         let usedLanes = (0..<laneCount).filter { readyCount($0) > 0 }
         // 64 places in a row are 64 slots in a row, one word of marks and one of each lane, before
         // and after.
@@ -298,6 +300,7 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
 
     private mutating func compact(_ move: (Element, Int, Int) -> Void) {
         var replacement = Ring(capacity: capacity)
+        replacement.moveCount = moveCount + 1
         replacement.head = tail - count
         (replacement.tail, replacement.markedTail) = (replacement.head, replacement.head)
         for old in head..<tail where isInUse(old) {
@@ -323,6 +326,7 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
         var larger = max(64, capacity)
         while larger < tail - head + added { larger *= 2 }
         var replacement = Ring(capacity: larger)
+        replacement.moveCount = moveCount + 1
         (replacement.head, replacement.tail) = (head, tail + added)
         replacement.markedTail = replacement.tail
         for old in head..<tail where isInUse(old) {
@@ -351,6 +355,7 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
         assert(count == 0)
         var replacement = Ring(capacity: 64)
         (replacement.head, replacement.tail, replacement.markedTail) = (tail, tail, tail)
+        replacement.moveCount = moveCount
         swap(&self, &replacement)
         return RetiredRing(replacement)
     }

@@ -23,6 +23,7 @@ extension QueueState {
     /// Puts a block that was claimed and not begun back to where it was claimed.
     mutating func putBack(at place: Int, from claim: Claim) {
         if claim.isCancelled { return ring.setReady(place, lane: OperationRing.cancelledLane) }
+        if order.isStrict { order.moveBack(to: place) }
         becameReady(at: place)
     }
 

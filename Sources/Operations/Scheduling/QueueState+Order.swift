@@ -99,13 +99,31 @@ extension QueueState {
 
     private mutating func bestStrictly(from cursor: Int) -> (place: Int, lane: Int)? {
         var place = max(cursor, ring.head)
-        while place < ring.tail, ring[place]?.operation.map({ isPast($0) }) ?? true { place += 1 }
+        while place < ring.tail, isPast(place) { place += 1 }
         order.advance(to: place)
-        guard let state = ring[place]?.operation?._withUnsafeGuaranteedRef({ $0.status }),
-            state.phase == .queued, isAmongReady(place, lane: state.lane),
+        guard let entry = ring[place], let lane = readyLane(of: entry, at: place),
             isEligible(place, limit: barrierPlace)
         else { return nil }
-        return (place, state.lane)
+        return (place, lane)
+    }
+
+    /// The lane of a ready entry; nil if the entry is not ready.
+    private func readyLane(of entry: Entry, at place: Int) -> Int? {
+        // A block that is not past is ready.
+        guard let operation = entry.operation else { return PriorityLanes.normal }
+        let state = operation._withUnsafeGuaranteedRef { $0.status }
+        guard state.phase == .queued, isAmongReady(place, lane: state.lane) else { return nil }
+        return state.lane
+    }
+
+    /// Whether a place does not hold back those behind it in a strict order, because its entry has
+    /// left, is cancelled or is claimed.
+    private func isPast(_ place: Int) -> Bool {
+        guard let entry = ring[place] else { return true }
+        guard let operation = entry.operation else {
+            return !ring.isReady(place, lane: PriorityLanes.normal)
+        }
+        return isPast(operation)
     }
 
     /// Whether an operation does not hold back those behind it in a strict order, because it is
@@ -127,20 +145,15 @@ extension QueueState {
         }
     }
 
-    /// Returns the first operation that a strict order wants to start before the one at `place`;
-    /// nil if that one is next.
+    /// Returns the first place from which a strict order wants to start an entry before the one at
+    /// `place`; nil if that one is next.
     ///
-    /// - Complexity: O(places from the cursor on), at which most operations hold back the others.
-    func firstStrictly(before place: Int) -> Operation? {
-        for earlier in placesThatMayHoldBack(place) {
-            if let operation = ring[earlier]?.operation, !isPast(operation) {
-                return operation.takeUnretainedValue()
-            }
-        }
-        return nil
+    /// - Complexity: O(places from the cursor on), at which most entries hold back the others.
+    func firstStrictly(before place: Int) -> Int? {
+        placesThatMayHoldBack(place).first { !isPast($0) }
     }
 
-    /// The places before this one whose operations may hold it back in a strict order: those from
+    /// The places before this one whose entries may hold it back in a strict order: those from
     /// the cursor on.
     func placesThatMayHoldBack(_ place: Int) -> Range<Int> {
         guard let cursor = order.cursor else { return place..<place }
@@ -152,16 +165,21 @@ extension QueueState {
 
     /// Changes the order, the aging span, and whether the queue has groups.
     ///
-    /// - Complexity: O(n log n).
+    /// - Complexity: O(n log n) with aging or groups, before or after the change. Otherwise
+    ///   O(m log m), with m operations that are no longer in the order of their places: the others
+    ///   stay in the lanes of the ring, and blocks stay blocks.
     mutating func arrange(
         order setting: OperationQueueOrder, agingSpan span: Int64?, hasGroups: Bool
     ) {
         guard
             setting != order.setting || span != order.agingSpan || hasGroups != order.hasGroups
         else { return }
-        materializeAll()
+        let new = ReadyOrder(setting, agingSpan: span, hasGroups: hasGroups, cursor: ring.head)
+        let movesAll = order.reschedulesAll || new.reschedulesAll
+        returnAllRests()
+        if movesAll { materializeAll() }
         var ready: [(place: Int, since: Int64?)] = []
-        for place in ring.head..<ring.tail {
+        for place in movesAll ? Array(ring.head..<ring.tail) : rescheduled.places {
             guard let state = ring[place]?.operation?._withUnsafeGuaranteedRef({ $0.status }) else {
                 continue
             }
@@ -170,7 +188,7 @@ extension QueueState {
             // Without aging and groups, the operation goes by its place.
             if !state.has(.rescheduled) { rescheduled.forget(place) }
         }
-        order = ReadyOrder(setting, agingSpan: span, hasGroups: hasGroups, cursor: ring.head)
+        order = new
         rescheduled.shareFairly(order.sharesFairly)
         for (place, since) in ready {
             ring[place]?.operation?._withUnsafeGuaranteedRef {

@@ -41,6 +41,9 @@ struct RescheduledOperations {
 
     var isEmpty: Bool { standings.isEmpty }
 
+    /// The places of the operations, in their order.
+    var places: [Int] { standings.keys.sorted() }
+
     /// Whether any of the operations has a deadline.
     var hasDeadlines: Bool { deadlines > 0 }
 

@@ -157,12 +157,11 @@ extension Operation {
         // Usually there is no blocker, and then the operations, which may be many, need not be
         // listed.
         guard queue.snapshot({ $0.mayHoldBackReadyOperations }) else { return [] }
-        let candidates =
-            scope == .everything
-            ? queue.allOperations(includingBarriers: true) : BlockedWait.operations(in: queue)
+        let isExplained = scope == .everything
+        let candidates = isExplained ? [] : BlockedWait.operations(in: queue)
         var found: [Blocker] = []
         var (width, running) = (-1, 0)
-        queue.snapshot { state in
+        queue.eventOffering { state in
             guard status.phase == .queued else { return }
             (width, running) = (state.width, state.running)
             if state.isSuspended { found.append(Blocker(.suspension(queue))) }
@@ -170,25 +169,28 @@ extension Operation {
             let barrier = state.barrierPlace
             if barrier <= place {
                 // The oldest operation comes first, also if it does not run.
-                let oldest = state.ring[state.ring.head]?.operation?.takeUnretainedValue()
-                let others =
-                    scope == .everything ? [] : candidates.filter { $0.place <= barrier }
+                let oldest = state.operation(at: state.ring.head, isMade: isExplained)
+                let others = candidates.filter { $0.place <= barrier }
                 let before = ([oldest].compactMap { $0 } + others).filter { $0 !== self }
                 if !before.isEmpty { found.append(Blocker(.barrier(queue), before)) }
             }
-            if let before = state.firstStrictly(before: place) {
+            if let first = state.firstStrictly(before: place),
+                let before = state.operation(at: first, isMade: true)
+            {
                 found.append(Blocker(.strictOrder(queue), [before]))
             }
         }
         if width > 0, running >= width {
-            // An operation that was a candidate before `running` was read, and still executes, held
-            // its slot at that moment.
-            let holders = candidates.filter { $0 !== self && $0.status.holdsOrUsesSlot }
+            // An operation that contained a wait before `running` was read, and still executes,
+            // held its slot at that moment. For an explanation, a moment more or less does not
+            // matter.
+            let holders = (isExplained ? queue.operationsAtWork() : candidates)
+                .filter { $0 !== self && $0.status.holdsOrUsesSlot }
             // A worker may hold a slot between two operations.
             if !holders.isEmpty {
                 found.append(Blocker(.slots(queue, width: width), holders, atLeast: running))
             }
-            if scope == .everything, let (label, groups) = queue.snapshot({ $0.turn(of: self) }) {
+            if isExplained, let (label, groups) = queue.snapshot({ $0.turn(of: self) }) {
                 found.append(Blocker(.turn(of: label, groups: groups)))
             }
         }
@@ -239,6 +241,21 @@ extension QueueState {
         else { return nil }
         let groups = rescheduled.waitingGroupCount(operation.status.lane)
         return groups > 1 ? (share.group.label, groups) : nil
+    }
+
+    /// Returns the operation at a place; nil if there is none.
+    ///
+    /// - Parameter isMade: whether the operation of a block is made if there is none: of a pending
+    ///   block, or of one that is running.
+    fileprivate mutating func operation(at place: Int, isMade: Bool) -> Operation? {
+        if isMade, ring[place]?.isBlock == true {
+            if ring.isReady(place, lane: PriorityLanes.normal) {
+                _ = materialize(place)
+            } else {
+                materializeRunning()
+            }
+        }
+        return ring[place]?.operation?.takeUnretainedValue()
     }
 
     fileprivate var mayHoldBackReadyOperations: Bool {

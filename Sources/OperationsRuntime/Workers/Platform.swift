@@ -49,7 +49,7 @@ extension UInt64 {
 }
 
 /// Yields the processor to another thread, if one is ready to run.
-func yieldProcessor() { sched_yield() }
+package func yieldProcessor() { sched_yield() }
 
 /// Sleeps for 50 microseconds, so that other threads get the processor whatever their priority.
 func sleepBriefly() {

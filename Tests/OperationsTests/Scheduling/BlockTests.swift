@@ -116,20 +116,30 @@ struct BlockTests {
 
     // MARK: Making operations
 
-    static let others: [(name: String, makesAll: Bool, body: @Sendable (OperationQueue) -> Void)] =
+    static let others: [(name: String, makes: Int, body: @Sendable (OperationQueue) -> Void)] =
         [
-            ("operations", true, { #expect($0.operations.count == $0.operationCount) }),
-            ("explain", true, { #expect($0.explain().readyCount == 5) }),
-            ("observing", false, { $0.observe(\.operationCount) { _, _ in }.invalidate() }),
-            ("observing both", true, { $0.observe(\.operations) { _, _ in }.invalidate() }),
-            ("order", true, { $0.order = .fifo }),
-            ("aging", true, { $0.aging = .seconds(3600) }),
-            ("quality", false, { $0.qualityOfService = .userInitiated }),
-            ("progress", false, { _ = $0.progress }),
-            ("capacity", false, { queue in queue.eventOffering { $0.beginLeavingOneByOne() } }),
-            ("operation", false, { $0.addOperation(BlockOperation {}) }),
-            ("operations at once", false, { queue in queue.add([BlockOperation {}]) }),
-            ("barrier", false, { $0.addBarrierBlock {} }),
+            ("operations", 5, { #expect($0.operations.count == $0.operationCount) }),
+            // The explanation is about the first ready operation.
+            ("explain", 1, { #expect($0.explain().readyCount == 5) }),
+            ("observing", 0, { $0.observe(\.operationCount) { _, _ in }.invalidate() }),
+            ("observing both", 5, { $0.observe(\.operations) { _, _ in }.invalidate() }),
+            ("order", 0, { $0.order = .fifo }),
+            (
+                "orders", 0,
+                { for order in [.lifo, .fifo] as [OperationQueueOrder] { $0.order = order } }
+            ),
+            (
+                "order and back", 0,
+                { for order in [.lifo, .priority] as [OperationQueueOrder] { $0.order = order } }
+            ),
+            ("aging", 5, { $0.aging = .seconds(3600) }),
+            ("quality", 0, { $0.qualityOfService = .userInitiated }),
+            ("progress", 0, { _ = $0.progress }),
+            ("total", 0, { $0.progress.totalUnitCount = 9 }),
+            ("capacity", 0, { queue in queue.eventOffering { $0.beginLeavingOneByOne() } }),
+            ("operation", 0, { $0.addOperation(BlockOperation {}) }),
+            ("operations at once", 0, { queue in queue.add([BlockOperation {}]) }),
+            ("barrier", 0, { $0.addBarrierBlock {} }),
         ]
 
     /// Only what needs all operations makes all. In every case the blocks run in their order, and
@@ -141,7 +151,7 @@ struct BlockTests {
         queue.isSuspended = true
         for index in 0..<5 { queue.addOperation { record.append(index) } }
         other.body(queue)
-        #expect(queue.blockCount == (other.makesAll ? 0 : 5))
+        #expect(queue.blockCount == 5 - other.makes)
         let operations = Array(queue.operations.prefix(5))
         let areReady = operations.allSatisfy { type(of: $0) == BlockOperation.self && $0.isReady }
         #expect(areReady)
@@ -153,6 +163,108 @@ struct BlockTests {
         #expect(record.values == [0, 1, 2, 3, 4, 5])
         let areFinished = operations.allSatisfy { $0.isFinished }
         #expect(areFinished)
+    }
+
+    /// An explanation of any ready operation makes the operations that it names, and no others.
+    @Test(arguments: ["suspended", "strict", "behind a barrier", "full"])
+    func explanationMakesOnlyTheOperationsThatItNames(_ kind: String) async {
+        let queue = serialQueue()
+        let (began, end) = (Signal(), Signal())
+        queue.isSuspended = kind == "suspended"
+        if kind == "strict" { queue.order = .fifo }
+        queue.addOperation {
+            began.send()
+            end.wait()
+        }
+        if kind != "suspended" { #expect(began.wait()) }
+        queue.order = .priority
+        if kind == "behind a barrier" { queue.addBarrierBlock {} }
+        for _ in 0..<3_000 { queue.addOperation {} }
+        let last = BlockOperation {}
+        queue.addOperation(last)
+        if kind == "strict" { queue.order = .fifo }
+        let (text, ready) = (queue.explain().description, queue.explain().readyCount)
+        #expect(ready >= 3_001, "\(text)")
+        #expect(!last.explain().description.isEmpty)
+        #expect(queue.blockCount >= 2_999)
+        end.send()
+        queue.isSuspended = false
+        await queue.drain()
+    }
+
+    /// A walk over the queue finds each entry once, also if the ring has moved its entries.
+    @Test func walkSeesEachEntryOnce() {
+        let queue = suspendedQueue()
+        let count = 3 * OperationQueue.placesAtOnce + 5
+        for index in 0..<count {
+            if index % 100 == 0 {
+                queue.addOperation(BlockOperation {})
+            } else {
+                queue.addOperation {}
+            }
+        }
+        var places: [Int] = []
+        queue.walk {
+            places = []
+        } _: { _, _, place in
+            places.append(place)
+        }
+        #expect(places.count == count && Set(places).count == count)
+        #expect(queue.operationsAtWork().isEmpty)
+        queue.cancelAllOperations()
+    }
+
+    /// The order of blocks and operations that were pending when the order of the queue was set.
+    @Test(arguments: OperationQueueOrder.allCases, [1, 3])
+    func pendingBlocksFollowANewOrder(order: OperationQueueOrder, changes: Int) async {
+        let (queue, record) = (serialQueue(), Record())
+        queue.isSuspended = true
+        let count = 300
+        for index in 0..<count {
+            if index % 7 == 3 {
+                let operation = BlockOperation { record.append(index) }
+                if index % 2 == 0 { operation.queuePriority = .high }
+                queue.addOperation(operation)
+            } else {
+                queue.addOperation { record.append(index) }
+            }
+        }
+        for change in 1..<changes {
+            queue.order = OperationQueueOrder.allCases[change % 3]
+        }
+        queue.order = order
+        #expect(queue.blockCount == count - (count + 3) / 7)
+        queue.isSuspended = false
+        await queue.drain()
+        let urgent = (0..<count).filter { $0 % 7 == 3 && $0 % 2 == 0 }
+        let others = (0..<count).filter { !($0 % 7 == 3 && $0 % 2 == 0) }
+        switch order {
+        case .priority: #expect(record.values == urgent + others)
+        case .lifo: #expect(record.values == urgent.reversed() + others.reversed())
+        case .fifo: #expect(record.values == Array(0..<count))
+        }
+    }
+
+    /// In a strict order a block that a worker returns holds back those behind it again.
+    @Test func returnedBlockKeepsItsPlaceInAStrictOrder() {
+        var state = QueueState(width: 1)
+        let claim = Claim()
+        let oldest = Entry(Block {}, rank: 0)
+        for block in [oldest, Entry(Block {}, rank: 0), Entry(Block {}, rank: 0)] {
+            state.add(block)
+        }
+        state.arrange(order: .fifo, agingSpan: nil, hasGroups: false)
+        state.typicalNanoseconds = 1
+        guard case .claim = state.executorRequestedWork(claim, cores: 1) else {
+            Issue.record("nothing was claimed")
+            return
+        }
+        #expect(claim.takeNext()?.identity == oldest.identity)
+        #expect(claim.hasRest)
+        let whileClaimed = state.best()?.place
+        state.returnRest(of: claim)
+        let (next, first) = (state.best()?.place, state.firstStrictly(before: 2))
+        #expect(whileClaimed == nil && next == 1 && first == 1)
     }
 
     @Test func blockLearnsItsOperation() async {
