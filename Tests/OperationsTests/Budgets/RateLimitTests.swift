@@ -1,3 +1,4 @@
+import OperationsRuntime
 import OperationsTestKit
 import OperationsTestSupport
 import Testing
@@ -449,5 +450,36 @@ struct RateLimitTests {
         limit.limit = 1_000
         try starts.scheduler.advance(by: .seconds(10))
         #expect(starts.events.events.count == 400)
+    }
+
+    /// What may start because of a change does so after the hold of the lock that has changed its
+    /// bucket, and not after all buckets have changed. Each bucket reads the clock.
+    @Test func oneHoldChangesFewOfManyBuckets() async throws {
+        let (reads, clock) = (Tally(), TimeSource.continuous)
+        let queue = OperationQueue()
+        queue.time = TimeSource(
+            now: {
+                reads.increment()
+                return clock.now()
+            },
+            scheduler: { clock.schedule(after: $0, named: $1, $2) })
+        let limit = RateLimit(1, per: .seconds(1), name: "pages")
+        limit.pause(for: .seconds(3_600))
+        let operations = (0..<400).map { key in queue.add(.rate(limit, by: key)) {} }
+        #expect(await comesTrue { operations.allSatisfy { !$0.isReady } })
+        // The operations become ready on this thread, and no worker takes them.
+        queue.isSuspended = true
+        let before = reads.value
+        let readsAtReadiness = TestRecorder<Int>()
+        let observations = operations.map { operation in
+            operation.observe(\.isReady) { _, _ in readsAtReadiness.record(reads.value - before) }
+        }
+        limit.resume()
+        let first = try #require(readsAtReadiness.events.first)
+        #expect(first < operations.count && readsAtReadiness.events.count == operations.count)
+        for observation in observations { observation.invalidate() }
+        queue.cancelAllOperations()
+        queue.isSuspended = false
+        await queue.drain()
     }
 }
