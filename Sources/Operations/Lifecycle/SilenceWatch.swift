@@ -69,7 +69,9 @@ enum SilenceWatch {
         }
         var seen: Set<ObjectIdentifier> = []
         var found = outside.compactMap(\.operation).filter { operation in
-            operation.status.phase == .created && seen.insert(ObjectIdentifier(operation)).inserted
+            let state = operation.status
+            return (state.phase == .created || state.awaitsAnnouncement)
+                && seen.insert(ObjectIdentifier(operation)).inserted
         }
         let left = found.map { Weak(operation: $0) }
         memory.withLock { $0.outside += left }
@@ -78,7 +80,7 @@ enum SilenceWatch {
             let (operations, visited) = queue.snapshot { state in
                 state.operations(inFirst: min(places, visitLimitOfQueue)) { $0.awaitsAnnouncement }
             }
-            found += operations
+            found += operations.filter { seen.insert(ObjectIdentifier($0)).inserted }
             places -= visited
         }
         return found

@@ -161,7 +161,9 @@ extension Operation {
     /// Has the watch ask an operation that was started by hand, or will be: the wait ends only when
     /// the operation announces its end.
     private func suspectSilence() {
-        if status.phase == .created { SilenceWatch.suspect(self) }
+        let state = status
+        guard state.phase == .created || state.awaitsAnnouncement else { return }
+        SilenceWatch.suspect(self)
     }
 }
 

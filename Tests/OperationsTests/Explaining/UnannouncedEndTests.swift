@@ -34,7 +34,7 @@ extension DiagnosticsTests {
     private static func waitForLooks(_ findings: TestRecorder<String>, _ name: String) async {
         let (queue, last) = (OperationQueue(), silent(name))
         queue.addOperation(last)
-        #expect(await last.began.arrives())
+        #expect(await comesTrue { last.status.awaitsAnnouncement })
         last.isOver = true
         #expect(await comesTrue { findings.events.contains(sentence(name)) })
         last.didChangeValue(forKey: "isFinished")
@@ -46,7 +46,7 @@ extension DiagnosticsTests {
             let findings = Self.recordFindings()
             let (queue, silent) = (OperationQueue(), Self.silent("silent"))
             queue.addOperation(silent)
-            #expect(await silent.began.arrives())
+            #expect(await comesTrue { silent.status.awaitsAnnouncement })
             silent.isOver = true
             #expect(await comesTrue { !findings.events.isEmpty })
             await Self.waitForLooks(findings, "second")
@@ -64,7 +64,7 @@ extension DiagnosticsTests {
             let findings = Self.recordFindings()
             let (queue, silent) = (OperationQueue(), Self.silent("silent"))
             queue.addOperation(silent)
-            #expect(await silent.began.arrives())
+            #expect(await comesTrue { silent.status.awaitsAnnouncement })
             await Self.waitForLooks(findings, "first")
             silent.isOver = true
             #expect(await comesTrue { findings.events.last == Self.sentence("silent") })
@@ -114,14 +114,14 @@ extension DiagnosticsTests {
         }
         await #expect(processExitsWith: .success) {
             let findings = Self.recordFindings()
-            let (queue, operation) = (OperationQueue(), AfterMain())
+            let operation = AfterMain()
             operation.name = "after main"
-            queue.addOperation(operation)
-            #expect(await comesTrue { operation.status.awaitsAnnouncement })
+            operation.start()
+            async let wait: Void = operation.finished()
             operation.over.replace(with: true)
             #expect(await comesTrue { findings.events == [Self.sentence("after main")] })
             operation.didChangeValue(forKey: "finished")
-            await queue.drain()
+            await wait
         }
     }
 }
