@@ -172,7 +172,7 @@ struct QueueStateOrderTests {
         _ = operations[70].exchange { $0.attemptEnded() }
         state.slotReturned(by: operations[70])
         let (cursor, first) = (state.order.cursor, state.firstStrictly(before: last.place))
-        #expect(cursor == operations[70].place && first === operations[70])
+        #expect(cursor == operations[70].place && first == operations[70].place)
         for operation in operations {
             _ = operation.exchange { $0.finished() }
             let holdsSlot = operation !== operations[70] && operation !== last
