@@ -83,28 +83,30 @@ extension OperationQueue {
     }
 }
 
-// The label of Dispatch's waits, with the label to write instead. In this library a timeout limits
+// The former label of these waits, which is that of Dispatch's. In this library a timeout limits
 // the work, and not a wait for the work.
 
 extension Operation {
-    /// Not available: use ``finished(within:)``.
-    @available(*, unavailable, renamed: "finished(within:)")
+    /// The former name of ``finished(within:)``.
+    @available(*, deprecated, renamed: "finished(within:)")
     public final func finished(timeout: Duration) async -> Bool { await finished(within: timeout) }
 
-    /// Not available: use ``waitUntilFinished(within:)``.
-    @available(*, unavailable, renamed: "waitUntilFinished(within:)")
+    /// The former name of ``waitUntilFinished(within:)``.
+    @available(*, deprecated, renamed: "waitUntilFinished(within:)")
+    @available(*, noasync)
     public final func waitUntilFinished(timeout: Duration) -> Bool {
         waitUntilFinished(within: timeout)
     }
 }
 
 extension OperationQueue {
-    /// Not available: use ``finished(within:)``.
-    @available(*, unavailable, renamed: "finished(within:)")
+    /// The former name of ``finished(within:)``.
+    @available(*, deprecated, renamed: "finished(within:)")
     public final func finished(timeout: Duration) async -> Bool { await finished(within: timeout) }
 
-    /// Not available: use ``waitUntilAllOperationsAreFinished(within:)``.
-    @available(*, unavailable, renamed: "waitUntilAllOperationsAreFinished(within:)")
+    /// The former name of ``waitUntilAllOperationsAreFinished(within:)``.
+    @available(*, deprecated, renamed: "waitUntilAllOperationsAreFinished(within:)")
+    @available(*, noasync)
     public final func waitUntilAllOperationsAreFinished(timeout: Duration) -> Bool {
         waitUntilAllOperationsAreFinished(within: timeout)
     }
