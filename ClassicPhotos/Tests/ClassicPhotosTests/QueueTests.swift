@@ -202,7 +202,7 @@ struct QueueTests {
         }
     }
 
-    /// Whoever may write the table must not control the terminal of those who look at it.
+    /// A program that may write the table must not control the terminal on which jobs are listed.
     private func checkNamesForTerminals(_ queue: String) async throws {
         try await QueueKind.administer(
             "CREATE TABLE kept AS SELECT id, name, arguments FROM durable_job", in: queue)

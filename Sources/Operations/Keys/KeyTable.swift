@@ -87,7 +87,7 @@ final class KeyTable<Value: Sendable>: Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    /// All values, without those that are added meanwhile.
+    /// The values in the table. Values that are added during the call are left out.
     var values: [Value] {
         var values: [Value] = []
         forEachHash { table, hash in

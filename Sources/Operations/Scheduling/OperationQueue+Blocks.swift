@@ -76,7 +76,7 @@ extension OperationQueue {
         }
     }
 
-    /// The most places that ``walk(begin:_:)`` looks at in one hold of the lock.
+    /// The most places that a search of the queue looks at in one hold of the lock.
     static let placesAtOnce = 1_024
 
     /// Returns the operations that execute, and makes those of the blocks that are running. Makes

@@ -23,8 +23,8 @@ extension OperationQueue {
     /// When the addition returns, a dropped operation has left the queue, and its body is released.
     /// So however fast threads add, the queue keeps about as much as it may hold. The thread that
     /// adds releases the body, unless a worker is just ending the operation; it must hold no lock
-    /// that the `deinit` of a captured object takes. Two kinds of operations leave later, as after
-    /// every cancellation: those that override ``Operation/start()``, and those whose override of
+    /// that the `deinit` of a captured object takes. As after every cancellation, an operation
+    /// leaves later if it overrides ``Operation/start()``, or if its override of
     /// ``Operation/isReady`` returns false.
     ///
     /// The limit holds from the next addition on: setting it cancels nothing. Setting the overflow
@@ -122,12 +122,7 @@ extension OperationQueue {
     /// Keeps the nodes of graphs that have begun from being dropped. Nodes that are added later are
     /// kept from that in the hold of the lock that adds them.
     private func exemptNodes() {
-        var place = 0
-        var nodes: [Operation] = []
-        while let next = snapshot({ $0.operationsAtWork(from: place) }) {
-            for leader in next.operations { nodes += leader.nodesAsOperations }
-            place = next.end
-        }
+        let nodes = operationsAtWork().flatMap(\.nodesAsOperations)
         for start in stride(from: 0, to: nodes.count, by: Self.additionsAtOnce) {
             let part = nodes[start..<min(start + Self.additionsAtOnce, nodes.count)]
             event { $0.exempt(part) }
@@ -166,8 +161,8 @@ extension LifecycleState {
 extension QueueState {
     enum Room {
         case room
-        /// There is room now. The caller has taken this operation from those that are ready, must
-        /// cancel it, and ends it once its own operation is in the queue.
+        /// There is room now: this operation was taken from those that are ready. The caller must
+        /// cancel the operation, and end it once the caller's own operation is in the queue.
         case taking(Operation, capacity: Int)
         /// The caller must keep this operation from beginning, and ask again.
         case displacing(Operation, capacity: Int)
@@ -176,9 +171,6 @@ extension QueueState {
         /// There is no room: nothing waits that could go instead.
         case none(capacity: Int)
     }
-
-    /// The number of places that one hold of the lock looks at.
-    private static var placesAtOnce: Int { 1_024 }
 
     /// Prepares for a limit. Returns whether the queue has none now.
     mutating func beginLimiting() -> Bool {
@@ -248,7 +240,7 @@ extension QueueState {
     /// at once.
     private mutating func nextToDisplace() -> Operation? {
         var place = max(overflow?.firstPlace ?? 0, ring.head)
-        let end = min(place + Self.placesAtOnce, ring.tail)
+        let end = min(place + OperationQueue.placesAtOnce, ring.tail)
         var found: Operation?
         while found == nil, place < end {
             found = droppable(at: place)
@@ -306,22 +298,6 @@ extension QueueState {
     mutating func displacementWasDecided(of operation: Operation, _ isDropped: Bool) {
         overflow?.undecidedCount -= 1
         if !isDropped { overflow?.displaced.remove(ObjectIdentifier(operation)) }
-    }
-
-    /// Returns those operations among a number of places that are at work, and the place after
-    /// them; nil behind the last one.
-    func operationsAtWork(from first: Int) -> (operations: [Operation], end: Int)? {
-        let first = max(first, ring.head)
-        guard first < ring.tail else { return nil }
-        let end = min(first + Self.placesAtOnce, ring.tail)
-        var operations: [Operation] = []
-        for place in first..<end {
-            guard let operation = ring[place]?.operation else { continue }
-            if operation._withUnsafeGuaranteedRef({ $0.status.isAtWork }) {
-                operations.append(operation.takeUnretainedValue())
-            }
-        }
-        return (operations, end)
     }
 
     /// Keeps operations from being dropped. Those that have finished may have left.
