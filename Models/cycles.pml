@@ -1,6 +1,9 @@
 /* Cycles of dependencies: three threads link the edges of a cycle of three operations, another one
  * adds the first operation to a queue, and a timer looks for cycles. See Cycles.md.
  *
+ * With PLACE, operation 2 waits for operation 0 not because of an edge, but because it enters a
+ * queue behind a barrier, or in a strict order, in which operation 0 waits before it.
+ *
  * In every order of events the cycle has been found when nothing is left to do.
  *
  * One atomic step is what a thread does while it holds the locks of two operations, or the lock of
@@ -10,6 +13,8 @@
  *   Operations/Dependencies/CycleSearch.swift
  *   Operations/Dependencies/CycleWatch.swift
  *   Operations/Dependencies/Suspicion.swift
+ *   Operations/Waiting/CircleSearch.swift
+ *   Operations/Waiting/CycleWatch+Looking.swift
  */
 
 mtype = { idle, scheduled, looking, lookingAgain };
@@ -38,15 +43,32 @@ inline suspect() {
 /* Links the edge from operation i to the next one. */
 proctype Linker(byte i) {
     bool isSuspicious;
+#ifdef PLACE
+    bool isPlaced;
+#ifdef BREAK_PLACE              /* reads whether its dependency is in the queue before it links */
+    isPlaced = isLinked[2];
+#endif
+    atomic {
+        isLinked[i] = true;
+        /* Operation 0 is in the queue, so that another one may wait for it. */
+        isSuspicious = i == 0 && isLinked[1]
+    };
+#ifndef BREAK_PLACE
+    isPlaced = isLinked[2];
+#endif
+    isSuspicious = isSuspicious || (i == 1 && isLinked[0] && isPlaced)
+#else
 #ifdef BREAK_UNLOCKED           /* reads whether others wait before it takes the locks */
     isSuspicious = isLinked[previous(i)] && isLinked[next(i)];
-    isLinked[i] = true;
+    isLinked[i] = true
 #else
     atomic {
         isLinked[i] = true;
         isSuspicious = isLinked[previous(i)] && isLinked[next(i)]
-    };
+    }
 #endif
+#endif
+    ;
     if
     :: isSuspicious -> suspect()
     :: else
@@ -57,11 +79,18 @@ proctype Linker(byte i) {
 proctype Enqueuer() {
     bool isSuspicious;
     atomic {
+#ifdef PLACE
+        isLinked[2] = true;
+#endif
         isInQueue = true;
 #ifdef BREAK_ENQUEUE            /* relies on the threads that link */
         isSuspicious = false
 #else
+#ifdef PLACE                    /* something depends on operation 2 */
+        isSuspicious = isLinked[1]
+#else
         isSuspicious = isLinked[0] && isLinked[2]
+#endif
 #endif
     };
     if
@@ -107,9 +136,16 @@ proctype Watch() {
 
 init {
     atomic {
+#ifdef PLACE
+        isInQueue = true;
+#endif
         run Linker(0);
         run Linker(1);
+#ifdef PLACE
+        threads--;
+#else
         run Linker(2);
+#endif
         run Enqueuer();
         run Watch()
     }

@@ -8,6 +8,10 @@ public enum OperationsDiagnostics {
         /// Operations that wait for each other, by name; the first name is repeated at the end. At
         /// least one operation in a queue waits for them, or is one of them.
         case dependencyCycle([String])
+        /// Operations that wait for each other, by name, not only because they depend on each
+        /// other: a barrier, a strict order, a group or a wait in a body holds some of them back.
+        /// The first name is repeated at the end. The sentence says for each what it waits for.
+        case circularWait([String], because: String)
         /// The main thread waits for the operation or queue named here, while operations of the
         /// main queue, or of that queue, wait for the main thread.
         case mainThreadWait(String)
@@ -35,6 +39,10 @@ public enum OperationsDiagnostics {
             case .dependencyCycle(let names):
                 "dependency cycle: \(names.joined(separator: " → ")). None of these can start until "
                     + "one of them is cancelled or one of these dependencies is removed"
+            case .circularWait(let names, let reasons):
+                "operations wait for each other: \(names.joined(separator: " → ")). \(reasons). None of "
+                    + "these can go on until one of them is cancelled, or one of the dependencies "
+                    + "among them is removed"
             case .mainThreadWait(let name):
                 "the main thread waits for \(name) while operations that run on the main thread wait for "
                     + "it. Wait with await, or add a completion block, or wait on another thread"

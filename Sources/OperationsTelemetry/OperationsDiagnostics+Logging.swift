@@ -20,7 +20,7 @@ extension OperationsDiagnostics {
             let message: Logger.Message
             var failure: (any Error)?
             switch finding {
-            case .dependencyCycle(let operations):
+            case .dependencyCycle(let operations), .circularWait(let operations, because: _):
                 message = "Operations wait for each other"
                 metadata["operations"] = .array(operations.map { .string($0.unquoted) })
             case .mainThreadWait(let name):

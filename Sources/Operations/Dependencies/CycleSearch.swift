@@ -1,7 +1,7 @@
 import OperationsRuntime
 import Synchronization
 
-/// Finds operations that wait for each other. Cycles.md describes who searches, and when.
+/// Finds operations that depend on each other. Cycles.md describes who searches, and when.
 ///
 /// A cycle is given as a list: each operation waits for the next one, and the first is repeated at
 /// the end.
@@ -51,61 +51,19 @@ enum CycleSearch {
             }
     }
 
-    /// What a walk has found.
-    struct Findings {
-        var cycles: [[Operation]] = []
-        /// Whether the walk has seen everything that can be reached.
-        var isComplete = true
-    }
-
-    /// The most cycles that one walk returns.
-    private static let cycleLimit = 10
-
-    /// Returns cycles that can be reached from some operations and have no member in common.
+    /// Whether each of the operations depends on the next one, all at one moment.
     ///
-    /// - Parameters:
-    ///   - limit: the number of operations to visit.
-    ///   - known: the members of cycles that need not be found.
-    static func cycles(
-        from firsts: [Operation], limit: Int, besides known: Set<ObjectIdentifier>
-    ) -> Findings {
-        var findings = Findings()
-        var members = known
-        var walk = DepthFirstWalk(from: firsts) { ObjectIdentifier($0) }
-        var rest = limit
-        while let step = walk.next() {
-            switch step {
-            case .entered(let operation):
-                rest -= 1
-                walk.follow(operation.awaitedDependencies)
-            case .cycle(let start):
-                let cycle = Array(walk.path[start...])
-                rest -= cycle.count
-                let ids = cycle.map { ObjectIdentifier($0) }
-                guard members.isDisjoint(with: ids) else { break }
-                let closed = cycle + cycle.prefix(1)
-                guard stands(closed) else { break }
-                members.formUnion(ids)
-                findings.cycles.append(closed)
-            case .left: break
-            }
-            if rest <= 0 || findings.cycles.count == cycleLimit {
-                findings.isComplete = false
-                break
-            }
-        }
-        return findings
-    }
-
-    /// Whether each of the operations waits for the next one, all at one moment.
-    static func stands(_ cycle: [Operation]) -> Bool {
+    /// - Parameter others: the places of operations that wait for the next one in another way.
+    static func stands(_ cycle: [Operation], besides others: Set<Int> = []) -> Bool {
         // Two operations are always locked in the order of their addresses.
         let members = cycle.dropLast().sorted { $0.opaque < $1.opaque }
         for member in members { member.lifecycle.lock() }
         defer {
             for member in members { member.lifecycle.unlock() }
         }
-        return zip(cycle, cycle.dropFirst()).allSatisfy { $0.isLinked(to: $1) }
+        return zip(cycle, cycle.dropFirst()).enumerated().allSatisfy { place, pair in
+            others.contains(place) || pair.0.isLinked(to: pair.1)
+        }
     }
 }
 

@@ -65,12 +65,30 @@ extension Operation {
         }
         // The flag changes under the lock only.
         dependency.lifecycle.unlock(inserting: .hasSuccessors)
-        let suspect = isSuspicious ? edge : nil
+        let state = status
+        let mayHoldBackOthers = state.has(.hasSuccessors) || state.isHeldInQueue
+        let suspect =
+            isSuspicious || (mayHoldBackOthers && mayCloseCircle(with: dependency)) ? edge : nil
         guard let change else { return suspect }
         if !change.actions.isEmpty || change.after.has(.observed) { perform(change) }
         promote(dependency: dependency, at: change.after)
         return suspect
     }
+
+    /// Whether an edge to `dependency`, which was linked, may close a circle in which something
+    /// else than a dependency holds operations back: the order of a queue, a group, or a wait in a
+    /// body. Both states are read after the edge was linked.
+    @inline(never)
+    private func mayCloseCircle(with dependency: Operation) -> Bool {
+        guard status.has(.hasSuccessors) || isMember || retainedQueue()?.ordersStarts == true
+        else { return false }
+        let other = dependency.status
+        if other.isAtWork || other.unfinishedDependencies > 0 || dependency.isMember { return true }
+        return other.isHeldInQueue && dependency.retainedQueue()?.ordersStarts == true
+    }
+
+    /// Whether the operation is a member of a group.
+    private var isMember: Bool { existingExtras != nil && withExtras { $0.group } != nil }
 
     /// Removes every edge to `dependency`.
     ///

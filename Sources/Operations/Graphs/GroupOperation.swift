@@ -47,6 +47,8 @@ public final class GroupOperation: TypedOperation<Void>, @unchecked Sendable {
         self.width = width
         super.init()
         name = graph.name
+        // The members wait for the group; see Cycles.md.
+        if !members.isEmpty { lifecycle.insert(.hasSuccessors) }
         for member in members {
             member.withExtras { $0.group = self }
             if member is GroupOperation { EdgeCount.recordNestedGroups() }

@@ -122,10 +122,13 @@ struct AtomicLifecycleState: ~Copyable {
     }
 
     /// Releases the lock and sets `flag`, which only changes under it, in one step.
+    ///
+    /// What the thread reads afterwards is not older than the state that the flag was added to: an
+    /// operation that has entered a queue before that is found there (Cycles.md).
     @inline(__always)
     func unlock(inserting flag: LifecycleState.Flags) {
         // The difference between the state and the wanted one.
         let flags: LifecycleState.Flags = current.has(flag) ? .locked : [.locked, flag]
-        bits.bitwiseXor(flags.rawValue, ordering: .releasing)
+        bits.bitwiseXor(flags.rawValue, ordering: .acquiringAndReleasing)
     }
 }

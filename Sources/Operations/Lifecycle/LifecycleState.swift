@@ -195,9 +195,14 @@ package struct LifecycleState: Sendable, Equatable {
         @inline(__always) get { phase == .checkingReadiness || quality.isGivenByQueue }
     }
 
-    /// Whether the operation waits for others, and others for it; see Cycles.md.
-    var isBetweenOthers: Bool {
-        @inline(__always) get { unfinishedDependencies > 0 && has(.hasSuccessors) }
+    /// Whether the operation is in a queue and has not begun.
+    var isHeldInQueue: Bool {
+        @inline(__always) get {
+            switch phase {
+            case .waiting, .checkingReadiness, .queued: true
+            case .created, .starting, .executing, .finished: false
+            }
+        }
     }
 
     /// Whether the operation has begun and not ended.

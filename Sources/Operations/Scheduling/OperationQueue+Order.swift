@@ -19,6 +19,8 @@ extension OperationQueue {
                 $0.arrange(
                     order: newValue, agingSpan: $0.order.agingSpan, hasGroups: $0.order.hasGroups)
             }
+            // Operations that depend on later ones may now wait for each other.
+            if newValue == .fifo, operationCount > 0 { CycleWatch.suspect() }
         }
     }
 

@@ -53,6 +53,10 @@ extension OperationQueue {
         }
     }
 
+    /// Whether operations may have to wait for operations that were added before them. Takes the
+    /// lock only if the queue has a reason to hold operations back.
+    var ordersStarts: Bool { hasCompetingWork && snapshot { $0.ordersStarts } }
+
     var recallEpoch: UInt32 { UInt32(truncatingIfNeeded: hints.load(ordering: .relaxed) >> 1) }
 
     var hasCompetingWork: Bool { hints.load(ordering: .relaxed) & 1 != 0 }
@@ -127,7 +131,7 @@ extension OperationQueue {
         }
         if isObserved { recordAddition(of: operation) }
         let reference = Unmanaged.passRetained(consume operation)
-        let (added, promotions) = eventOffering({ state in
+        let (added, isSuspicious, promotions) = eventOffering({ state in
             let wasEmpty = state.isEmpty
             let added = reference._withUnsafeGuaranteedRef {
                 state.add($0, to: self, isRetained: true)
@@ -136,10 +140,11 @@ extension OperationQueue {
             if wasEmpty, added != nil { _ = Unmanaged.passRetained(self) }
             // Once the lock is released, a worker may end and release the operation.
             if added?.isHandledAfterAdding == true { _ = reference.retain() }
-            return (added, state.takePromotions())
+            let isSuspicious = added.map { state.mayCloseCircle($0) } == true
+            return (added, isSuspicious, state.takePromotions())
         })
         guard let added else { throw misuseOfAddition(reference.takeRetainedValue()) }
-        if added.isBetweenOthers { CycleWatch.suspect() }
+        if isSuspicious { CycleWatch.suspect() }
         if let promotions { Operation.perform(promotions) }
         guard added.isHandledAfterAdding else { return }
         let operation = reference.takeRetainedValue()
@@ -210,7 +215,9 @@ extension OperationQueue {
                     reference._withUnsafeGuaranteedRef {
                         let added = state.add($0, to: self, reserved: reserved, at: free)
                         free = free.map { $0 + 1 }
-                        if added?.isBetweenOthers == true { isSuspicious = true }
+                        if let added, state.mayCloseCircle(added, isBeforeOthers: leader != nil) {
+                            isSuspicious = true
+                        }
                         if leader != nil { state.overflow?.exempt.insert(ObjectIdentifier($0)) }
                         return added == nil && !reserved
                     }

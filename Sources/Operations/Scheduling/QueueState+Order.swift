@@ -161,6 +161,57 @@ extension QueueState {
         return min(first, place)..<place
     }
 
+    /// Whether an operation may have to wait for operations that were added before it.
+    var ordersStarts: Bool { order.isStrict || !barriers.isEmpty }
+
+    /// Whether an operation that was added may be in a circle of operations that wait for each
+    /// other; see Cycles.md.
+    ///
+    /// - Parameter isBeforeOthers: whether it was added before others.
+    @inline(__always)
+    func mayCloseCircle(_ added: LifecycleState, isBeforeOthers: Bool = false) -> Bool {
+        if added.has(.hasSuccessors) { return added.unfinishedDependencies > 0 || ordersStarts }
+        return isBeforeOthers && added.unfinishedDependencies > 0 && ordersStarts
+    }
+
+    /// The most places that are searched for what precedes one operation.
+    private static var precedingLimit: Int { 10_000 }
+
+    /// Returns the last operation that a strict order wants to start before the one at `place`; nil
+    /// if there is none.
+    func lastStrictly(before place: Int) -> Operation? {
+        guard order.isStrict, place > ring.head else { return nil }
+        let first = max(ring.head, place - Self.precedingLimit)
+        for earlier in (first..<place).reversed() {
+            if let operation = ring[earlier]?.operation, !isPast(operation) {
+                return operation.takeUnretainedValue()
+            }
+        }
+        return nil
+    }
+
+    /// Returns the operations that a barrier requires to end before this one starts: the last
+    /// barrier before it. If the operation is a barrier itself, these are also the operations after
+    /// that barrier which wait for others.
+    func precedingByBarrier(_ operation: Operation) -> [Operation] {
+        let place = operation.place
+        guard barrierPlace <= place else { return [] }
+        let barrier = barriers.last { $0._withUnsafeGuaranteedRef { $0.place < place } }?
+            .takeUnretainedValue()
+        var preceding = [barrier].compactMap { $0 }
+        guard operation.status.has(.barrier) else { return preceding }
+        let first = max(ring.head, barrier.map { $0.place + 1 } ?? ring.head)
+        for earlier in first..<max(first, min(place, first + Self.precedingLimit)) {
+            guard let reference = ring[earlier]?.operation else { continue }
+            let mayWait = reference._withUnsafeGuaranteedRef { operation in
+                let state = operation.status
+                return state.unfinishedDependencies > 0 || state.isAtWork
+            }
+            if mayWait { preceding.append(reference.takeUnretainedValue()) }
+        }
+        return preceding
+    }
+
     // MARK: Changes
 
     /// Changes the order, the aging span, and whether the queue has groups.

@@ -47,6 +47,10 @@ struct Blocker {
         /// blocks of a queue that have no operation are left out, if that makes no difference to
         /// what is stuck.
         case waiting
+        /// What other operations have to do before this one can go on, whether or not it is ready
+        /// otherwise; no circumstances. Of the operations of a queue, only those that precede this
+        /// one directly.
+        case standing
     }
 
     let kind: Kind
@@ -100,6 +104,7 @@ extension Operation {
     ///
     /// - Parameter state: The state that the list is for.
     final func blockers(in state: LifecycleState, _ scope: Blocker.Scope) -> [Blocker] {
+        if scope == .standing { return standingBlockers(in: state) }
         switch state.phase {
         case .finished: return []
         case .starting, .executing:
@@ -118,6 +123,34 @@ extension Operation {
             }
             let isHeld = state.has(.onHold) || state.unfinishedDependencies > 0
             return blockersBeforeReady(state) + (isHeld ? [] : [Blocker(.readiness)])
+        }
+    }
+
+    private func standingBlockers(in state: LifecycleState) -> [Blocker] {
+        switch state.phase {
+        case .finished: return []
+        case .starting, .executing:
+            return BlockedWait.targets(in: self).compactMap { target in
+                switch target {
+                case .operation, .operations: Blocker(waitFor: target, .standing)
+                // These would be everything in a queue, for each such wait.
+                case .queue, .capacity: nil
+                }
+            }
+        case .created:
+            if state.isCancelled { return [] }
+            return blockersOutsideQueue(state).filter { $0.kind.isGroup }
+                + unfinishedDependencies(state)
+        case .waiting, .checkingReadiness, .queued:
+            guard !state.isStopped || needsSlotToLeave(state), let queue = retainedQueue() else {
+                return []
+            }
+            let (barrier, earlier) = queue.snapshot { state in
+                (state.precedingByBarrier(self), state.lastStrictly(before: place))
+            }
+            return (state.isStopped ? [] : unfinishedDependencies(state))
+                + (barrier.isEmpty ? [] : [Blocker(.barrier(queue), barrier)])
+                + (earlier.map { [Blocker(.strictOrder(queue), [$0])] } ?? [])
         }
     }
 
@@ -196,6 +229,10 @@ extension Operation {
         }
         return found
     }
+}
+
+extension Blocker.Kind {
+    fileprivate var isGroup: Bool { if case .group = self { true } else { false } }
 }
 
 extension PermitRequest.Need {

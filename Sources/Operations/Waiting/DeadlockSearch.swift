@@ -9,7 +9,7 @@ import OperationsRuntime
 ///
 /// Operations that wait for each other in a circle are stuck, unless the circle consists only of
 /// dependencies, strict orders, barriers, groups and places in the lines for permits. Such a circle
-/// can be broken, and circles of dependencies are reported by `CycleWatch`.
+/// can be broken, and is reported by `CycleWatch`.
 ///
 /// Only a blocker that nothing but an outside intervention can remove makes an operation stuck. So
 /// an operation is not stuck if a circumstance that may change at any time keeps it from starting:
@@ -30,49 +30,21 @@ struct DeadlockSearch {
         let next: Operation
     }
 
-    private struct Node {
-        let operation: Operation
-        let isInside: Bool
-        var blockers: [Placed] = []
-        /// The blockers of other nodes that contain this node's operation.
-        var uses: [Use] = []
-    }
-
-    /// A blocker and those of its operations that fit into the search.
-    private struct Placed {
-        let blocker: Blocker
-        let members: [(place: Int, weight: Int)]
-        var threshold: Int { blocker.threshold }
-
-        func isStuck(_ stuck: [Bool]) -> Bool { sum(of: stuck) >= threshold }
-
-        /// Returns the total weight of the operations that are stuck.
-        func sum(of stuck: [Bool]) -> Int {
-            members.reduce(0) { $0 + (stuck[$1.place] ? $1.weight : 0) }
-        }
-    }
-
-    private struct Use {
-        let node: Int
-        let blocker: Int
-        let weight: Int
-    }
-
     /// The most operations that a search visits. The search makes no statement about waits that
     /// reach further.
     private static let limit = 4_000
 
     private let inside: [Operation]
-    private var nodes: [Node] = []
-    private var places: [ObjectIdentifier: Int] = [:]
+    private var graph: BlockerGraph
+    private var nodes: [BlockerGraph.Node] { graph.nodes }
 
     /// Returns the path from the waiting operation through the target of the wait back to one of
     /// the operations that contain the wait; nil if the wait may end.
     static func circle(of wait: BlockedWait) -> [Step]? {
         guard let waiter = wait.inside.last else { return nil }
         var search = DeadlockSearch(inside: wait.inside)
-        let target = search.placed(Blocker(waitFor: wait.target, .waiting))
-        search.explore()
+        let target = search.graph.placed(Blocker(waitFor: wait.target, .waiting))
+        search.graph.explore { lastingBlockers(of: $0) }
         let stuck = search.stuck()
         guard target.isStuck(stuck) else { return nil }
         for (place, _) in target.members where stuck[place] {
@@ -86,45 +58,12 @@ struct DeadlockSearch {
 
     private init(inside: [Operation]) {
         self.inside = inside
-    }
-
-    // MARK: Exploring
-
-    private mutating func place(of operation: Operation) -> Int? {
-        if let place = places[ObjectIdentifier(operation)] { return place }
-        guard nodes.count < Self.limit else { return nil }
-        let isInside = inside.contains { $0 === operation }
-        nodes.append(Node(operation: operation, isInside: isInside))
-        places[ObjectIdentifier(operation)] = nodes.count - 1
-        return nodes.count - 1
-    }
-
-    private mutating func explore() {
-        var next = 0
-        while next < nodes.count {
-            defer { next += 1 }
-            guard !nodes[next].isInside else { continue }
-            let blockers = lastingBlockers(of: nodes[next].operation).map { placed($0) }
-            nodes[next].blockers = blockers
-            for (index, blocker) in blockers.enumerated() {
-                for (place, weight) in blocker.members {
-                    nodes[place].uses.append(Use(node: next, blocker: index, weight: weight))
-                }
-            }
-        }
-    }
-
-    /// The operations that do not fit count as not stuck.
-    private mutating func placed(_ blocker: Blocker) -> Placed {
-        let members = zip(blocker.operations, blocker.weights).compactMap { operation, weight in
-            place(of: operation).map { (place: $0, weight: weight) }
-        }
-        return Placed(blocker: blocker, members: members)
+        graph = BlockerGraph(limit: Self.limit, endless: inside)
     }
 
     /// Returns the blockers that nothing but an outside intervention can remove; none if a
     /// circumstance may change.
-    private func lastingBlockers(of operation: Operation) -> [Blocker] {
+    private static func lastingBlockers(of operation: Operation) -> [Blocker] {
         let state = operation.status
         // At its deadline an operation that has not begun ends, whatever it waits for.
         if !state.isAtWork, operation.attemptController?.deadline != nil { return [] }
@@ -144,45 +83,17 @@ struct DeadlockSearch {
     private func stuck() -> [Bool] {
         var possible = nodes.map { _ in true }
         while true {
-            strikeOut(&possible)
+            graph.strikeOut(&possible)
             let certain = stuck(possible)
             if certain == possible { return certain }
             possible = certain
         }
     }
 
-    /// Removes the operations that are not stuck even if dependencies count like waits, until no
-    /// further operation follows from a removal.
-    private func strikeOut(_ possible: inout [Bool]) {
-        var sums = nodes.map { node in
-            node.blockers.map { $0.sum(of: possible) }
-        }
-        var left = nodes.indices.map { place in
-            zip(nodes[place].blockers, sums[place]).count { $0.threshold <= $1 }
-        }
-        var struck = nodes.indices.filter {
-            possible[$0] && !nodes[$0].isInside && left[$0] == 0
-        }
-        for place in struck { possible[place] = false }
-        while let place = struck.popLast() {
-            for use in nodes[place].uses {
-                let threshold = nodes[use.node].blockers[use.blocker].threshold
-                let before = sums[use.node][use.blocker]
-                sums[use.node][use.blocker] = before - use.weight
-                guard before >= threshold, before - use.weight < threshold else { continue }
-                left[use.node] -= 1
-                guard left[use.node] == 0, possible[use.node], !nodes[use.node].isInside
-                else { continue }
-                possible[use.node] = false
-                struck.append(use.node)
-            }
-        }
-    }
-
     /// Returns which operations are stuck, if waits for the operations in `possible` are stuck.
     private func stuck(_ possible: [Bool]) -> [Bool] {
         var certain = nodes.map { node in
-            node.isInside
+            node.isEndless
                 || node.blockers.contains { !$0.blocker.isEdge && $0.isStuck(possible) }
         }
         var sums = nodes.map { $0.blockers.map { _ in 0 } }
@@ -203,13 +114,13 @@ struct DeadlockSearch {
     /// Returns the shortest path from a stuck operation to one of the operations that contain the
     /// wait.
     private func path(from start: Int, _ stuck: [Bool]) -> [Step]? {
-        var cameBy: [Int: (place: Int, blocker: Placed)] = [:]
+        var cameBy: [Int: (place: Int, blocker: BlockerGraph.Placed)] = [:]
         var reached = [start]
         var next = 0
         while next < reached.count {
             let place = reached[next]
             next += 1
-            if nodes[place].isInside {
+            if nodes[place].isEndless {
                 var steps: [Step] = []
                 var last = place
                 while last != start, let step = cameBy[last] {

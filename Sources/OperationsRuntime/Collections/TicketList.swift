@@ -31,6 +31,14 @@ package struct TicketList<Element> {
     /// - Complexity: O(n).
     @inlinable package var elements: [Element] { entries[head...].compactMap(\.element) }
 
+    /// The last element that satisfies a condition.
+    ///
+    /// - Complexity: O(n), from the end.
+    @inlinable
+    package func last(where condition: (Element) -> Bool) -> Element? {
+        entries[head...].last { $0.element.map(condition) == true }?.element
+    }
+
     // MARK: Adding
 
     /// Adds an element with a ticket that is higher than all before. The list gives no ticket

@@ -1,6 +1,16 @@
 import Operations
 import OperationsRuntime
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
+#else
+import Glibc
+#endif
+
 /// Runs rounds in this process, until one of them fails or the time is over.
 ///
 /// A round that crashes or hangs ends the process. So the supervisor lets another process do this.
@@ -14,7 +24,15 @@ struct Worker {
 
     /// Returns the status with which the process ends.
     func run() -> Int32 {
-        OperationsDiagnostics.handler = { _ in }
+        OperationsDiagnostics.handler = { finding in
+            switch finding {
+            case .dependencyCycle, .circularWait:
+                // No plan has a circle.
+                Output.write("WRONG: \(finding)\n")
+                exit(Self.fails)
+            default: break
+            }
+        }
         Watchdog.start(patience: options.patience)
         guard let record = SeedRecord(path: options.record) else {
             Output.write("the file \(options.record) cannot be written\n")

@@ -249,8 +249,8 @@ struct CycleTests {
         let found = await onThread {
             var count = 0
             while turns.value < rounds {
-                let findings = CycleSearch.cycles(from: [a, b], limit: 100, besides: [])
-                count += findings.cycles.count
+                let findings = CircleSearch.circles(from: [a, b], limit: 100, besides: [])
+                count += findings.circles.count
             }
             return count
         }
