@@ -43,6 +43,14 @@ func priorities() {
     queue.waitUntilAllOperationsAreFinished()
     line("blocks with a width of 1", fifoLog.words)
 
+    let mixedLog = Log()
+    let mixed = (0..<8).map { number -> Operation in
+        guard number % 2 == 0 else { return BlockOperation { mixedLog.write("\(number)") } }
+        return Note("\(number)", mixedLog)
+    }
+    queue.addOperations(mixed, waitUntilFinished: true)
+    line("two classes in one batch", mixedLog.words)
+
     let duringLog = Log()
     let held = Held()
     queue.addOperation(held)

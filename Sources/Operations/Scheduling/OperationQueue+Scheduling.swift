@@ -190,27 +190,23 @@ extension OperationQueue {
         _ references: UnsafeBufferPointer<Unmanaged<Operation>>, of operations: [Operation],
         reserved: Bool, behind leader: Operation?, _ finish: (inout QueueState) -> Void
     ) {
-        var others: [Operation] = []
         var isSuspicious = false
-        for reference in references
-        where !reference._withUnsafeGuaranteedRef({ $0.status.has(.fastPath) }) {
-            let operation = reference.takeUnretainedValue()
+        var arePlain = true
+        for reference in references where !reference.isPlain {
+            arePlain = false
             if !reserved {
-                do { try checkAddition(of: operation) } catch { misuse(error) }
+                do { try checkAddition(of: reference.takeUnretainedValue()) } catch {
+                    misuse(error)
+                }
             }
-            others.append(operation)
         }
         if isObserved { recordAddition(of: references) }
-        // The operations are not all added in one hold of the lock, because workers want it too.
-        // Those that go behind a leader are added from the end: each part moves what is behind.
-        let size = leader == nil ? Self.additionsAtOnce : Self.additionsAtOnceBehind
-        let starts = stride(from: 0, to: references.count, by: size)
-        for start in leader == nil ? Array(starts) : starts.reversed() {
-            let part = references[start..<min(start + size, references.count)]
+        for range in Self.parts(of: references, arePlain: arePlain, isBehindLeader: leader != nil) {
+            let part = references[range]
             let (refused, promotions) = eventOffering { state in
                 let wasEmpty = state.isEmpty
                 var free = leader.map { state.makePlaces(part.count, behind: $0) }
-                if free == nil { state.makeSpace(for: references.count - start) }
+                if free == nil { state.makeSpace(for: references.count - range.lowerBound) }
                 let refused = part.first { reference in
                     reference._withUnsafeGuaranteedRef {
                         let added = state.add($0, to: self, reserved: reserved, at: free)
@@ -230,15 +226,47 @@ extension OperationQueue {
             if let refused {
                 misuse(misuseOfAddition(refused.takeUnretainedValue(), among: operations))
             }
+            guard !arePlain else { continue }
+            for reference in part {
+                let operation = reference.takeUnretainedValue()
+                if operation.status.phase == .checkingReadiness { operation.arrive(in: self) }
+            }
         }
         if isSuspicious { CycleWatch.suspect() }
-        for operation in others where operation.status.phase == .checkingReadiness {
-            operation.arrive(in: self)
-        }
         guard QualityOfServiceUse.isInQueues else { return }
         for operation in operations where operation.status.quality.isGivenByQueue {
             operation.promoteDependenciesAfterAdding()
         }
+    }
+
+    /// The parts of a batch that are added in one hold of the lock each, in this order. Workers want
+    /// the lock, too.
+    ///
+    /// What goes behind a leader is added from the end: each part moves what is behind. Elsewhere, a
+    /// part ends where a plain operation follows one that is not: that one has to be asked whether it
+    /// is ready, without the lock, and the plain one, which is ready at once, must not start before
+    /// it.
+    private static func parts(
+        of references: UnsafeBufferPointer<Unmanaged<Operation>>, arePlain: Bool,
+        isBehindLeader: Bool
+    ) -> [Range<Int>] {
+        let (count, size) = (
+            references.count, isBehindLeader ? additionsAtOnceBehind : additionsAtOnce
+        )
+        var parts: [Range<Int>] = []
+        var start = 0
+        while start < count {
+            var end = min(start + size, count)
+            if !arePlain, !isBehindLeader {
+                end =
+                    (start + 1..<end).first {
+                        references[$0].isPlain && !references[$0 - 1].isPlain
+                    } ?? end
+            }
+            parts.append(start..<end)
+            start = end
+        }
+        return isBehindLeader ? parts.reversed() : parts
     }
 
     /// Cancels operations that are about to be added, because the queue was shut down.
@@ -554,4 +582,10 @@ extension OperationQueue {
         defer { lock.unlock() }
         return body(state.pointee)
     }
+}
+
+extension Unmanaged<Operation> {
+    /// Whether nothing about the operation can be overridden, so that it is ready as soon as its
+    /// dependencies have finished.
+    fileprivate var isPlain: Bool { _withUnsafeGuaranteedRef { $0.status.has(.fastPath) } }
 }

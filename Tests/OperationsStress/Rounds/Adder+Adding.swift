@@ -32,14 +32,20 @@ extension Adder {
         add(step, parts, to: queue)
     }
 
+    /// Adds operations of a class; in some styles together with plain ones, which are ready as soon
+    /// as they are added.
     func add(
         _ step: Step, to queue: OperationQueue,
         _ make: (@escaping @Sendable () -> Void) -> Operation
     ) {
-        let (work, body) = work(step, isOrdered: isFixed(step))
-        let operation = make(body)
-        configure(operation, as: step)
-        add(step, [Round.Part(operation: operation, works: [work])], to: queue)
+        let count = step.style < 3 ? min(step.count, 20) : 1
+        let parts = (0..<count).map { index in
+            let (work, body) = work(step, isOrdered: isFixed(step))
+            let operation = index % 3 == 1 ? BlockOperation(block: body) : make(body)
+            configure(operation, as: step)
+            return Round.Part(operation: operation, works: [work])
+        }
+        add(step, parts, to: queue)
     }
 
     func addBody(_ step: Step, to queue: OperationQueue) {

@@ -25,6 +25,33 @@ struct OperationQueueTests {
         #expect(width == OperationQueue.defaultMaxConcurrentOperationCount)
     }
 
+    private final class Starting: Operation, @unchecked Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        override func start() {
+            body()
+            super.start()
+        }
+    }
+
+    /// What others are asked for takes a moment; what is ready at once must not overtake them.
+    @Test func batchOfSeveralClassesRunsInOrder() async {
+        for _ in 0..<200 {
+            let queue = OperationQueue(width: 1)
+            let order = TestRecorder<Int>()
+            let operations = (0..<40).map { index -> Operation in
+                switch index % 5 {
+                case 0: Starting { order.record(index) }
+                case 1: TypedOperation { order.record(index) }
+                default: BlockOperation { order.record(index) }
+                }
+            }
+            await queue.addOperations(operations, waitUntilFinished: false)
+            await queue.drain()
+            #expect(order.events == Array(0..<40))
+        }
+    }
+
     private final class Upload: Operation, @unchecked Sendable {
         let runs = Tally()
         override func main() { runs.increment() }
