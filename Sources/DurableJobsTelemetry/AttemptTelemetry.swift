@@ -49,7 +49,7 @@ struct AttemptTelemetry: JobAttemptObserver {
         guard let span else { return }
         span.attributes["job.state"] = "\(state)"
         switch verdict {
-        case .completed, .handedBack: break
+        case .completed, .handedBack, .notBegun: break
         case .cancelled(let reason): span.attributes["job.cancellation"] = reason
         case .postponed(let reason, _): span.attributes["job.postponement"] = reason
         case .retry(let reason, _), .discarded(let reason):
@@ -71,7 +71,7 @@ extension AttemptVerdict {
         case .retry, .postponed: .retryable
         case .discarded: .discarded
         case .cancelled: .cancelled
-        case .handedBack: .available
+        case .handedBack, .notBegun: .available
         }
     }
 }

@@ -94,40 +94,31 @@ struct LeaseEndTests {
     /// be about to begin before the watchdog has noticed.
     @Test func noJobBeginsAfterTheLease() async throws {
         try await withQueue(.file) { queue async throws in
-            let operations = OperationQueue()
-            operations.isSuspended = true
-            let (started, startedAgain) = (Signal(), Signal())
-            let starts = Locked(0)
+            let handedBack = Signal()
             var options = JobWorker.Options()
             // No heartbeat comes to the aid of the lease.
             options.lease = .seconds(3600)
             options.observer = { event in
-                guard case .started = event else { return }
-                let number = starts.withLock { count in
-                    count += 1
-                    return count
-                }
-                if number == 1 { started.send() }
-                if number == 2 {
-                    operations.isSuspended = true
-                    startedAgain.send()
-                }
+                guard case .ended(_, _, _, .available, _) = event else { return }
+                handedBack.send()
             }
-            let worker = JobWorker(
-                queue, performing: [AttemptNumber.self], on: operations, options: options)
-            let run = Task { try await worker.run() }
-            let handle = try await queue.enqueue(AttemptNumber())
-            #expect(await started.arrives())
-            let end = worker.lease.withLock { $0.end }
-            worker.lease.withLock { $0.end = Machine.timeSinceBoot }
-            operations.isSuspended = false
-            // The worker has handed the first attempt back, and has claimed the job again.
-            #expect(await startedAgain.arrives())
-            worker.lease.withLock { $0.end = end }
-            operations.isSuspended = false
-            #expect(try await handle.value == 2)
-            worker.stop(gracePeriod: .zero)
-            try await run.value
+            let idle = Wait()
+            try await withWorker(queue, [Wait.self, AttemptNumber.self], options: options) {
+                worker async throws in
+                // The worker runs, and has its lease.
+                let first = try await queue.enqueue(idle)
+                #expect(await idle.hasStarted)
+                let end = worker.lease.withLock { $0.end }
+                worker.lease.withLock { $0.end = Machine.timeSinceBoot }
+                let handle = try await queue.enqueue(AttemptNumber())
+                #expect(await handedBack.arrives())
+                #expect(try await queue.info(handle.id)?.state != .completed)
+                worker.lease.withLock { $0.end = end }
+                // What has not begun is no attempt.
+                #expect(try await handle.value == 1)
+                idle.goOn()
+                _ = try await first.value
+            }
         }
     }
 }

@@ -12,9 +12,9 @@ import Foundation
 
 /// The decisions of a worker, without threads and stores.
 struct WorkerStateTests {
-    private static func state(limit: Int = 8) -> WorkerState {
+    private static func state(width: Int = 8) -> WorkerState {
         WorkerState(
-            worker: "w", limit: limit, queue: "q",
+            worker: "w", width: width, queue: "q",
             performed: [PerformedJob(name: "echo", version: 1)])
     }
 
@@ -38,15 +38,15 @@ struct WorkerStateTests {
         answer.isFull = isFull
         return state.exchanged(exchange, answer, now: now).map { job in
             let record = AttemptRecord(job, generation: state.generation)
-            _ = state.started(record, BlockOperation {})
-            record.begin(at: now)
+            _ = state.started(record, BlockOperation {}, now: now)
+            _ = record.begin(at: now)
             return record
         }
     }
 
     private static let done = AttemptVerdict.completed(result: Data(), outputs: nil)
 
-    @Test func theFirstStepClaimsTheWholeLimit() {
+    @Test func theFirstStepClaimsWhatCanBegin() {
         var state = Self.state()
         guard case .exchange(let exchange, let group) = state.nextStep(now: .zero) else {
             Issue.record("the worker does not claim")
@@ -57,26 +57,46 @@ struct WorkerStateTests {
 
     @Test func endsWaitForOthersUntilTheGroupTime() {
         var state = Self.state()
-        let records = Self.begin(&state, 8, isFull: true)
-        #expect(state.operationEnded(records[0], Self.done, now: .milliseconds(100)) == true)
-        guard case .wait(let until) = state.nextStep(now: .milliseconds(100)) else {
+        let records = Self.begin(&state, 8, isFull: false)
+        let now = Duration.milliseconds(100)
+        #expect(state.operationEnded(records[0], Self.done, now: now) == true)
+        guard case .wait(let until) = state.nextStep(now: now) else {
             Issue.record("one end was not delayed")
             return
         }
-        #expect(until == .milliseconds(100) + WorkerState.groupTimes.upperBound)
+        #expect(until == now + WorkerState.groupTimes.upperBound)
         #expect(state.operationEnded(records[1], Self.done, now: .milliseconds(101)) == false)
+        state.jobsAdded()
         guard case .exchange(let exchange, let group) = state.nextStep(now: until) else {
             Issue.record("the group was not committed")
             return
         }
-        // The two ends make room for two jobs in the same transaction.
+        // The same transaction claims jobs for the two free slots.
         #expect(group.count == 2 && exchange.wanted == 2)
+    }
+
+    @Test func freeSlotsAreFilledBeforeTheEndsAreCommitted() {
+        var state = Self.state()
+        let records = Self.begin(&state, 8, isFull: true)
+        let now = Duration.milliseconds(100)
+        #expect(state.operationEnded(records[0], Self.done, now: now) == true)
+        guard case .wait(let until) = state.nextStep(now: now) else {
+            Issue.record("one slot was not left free for a moment")
+            return
+        }
+        #expect(until == now + ClaimPace.longestSlotWait)
+        #expect(state.operationEnded(records[1], Self.done, now: .milliseconds(101)) == false)
+        guard case .exchange(let exchange, let group) = state.nextStep(now: until) else {
+            Issue.record("the slots stay free")
+            return
+        }
+        #expect(group.isEmpty && exchange.wanted == 2)
         #expect(exchange.from == ReadyPlace(rank: 0, position: 7, id: 7))
     }
 
     @Test func endWaitsAsLongAsItsAttemptTook() {
         var state = Self.state()
-        let records = Self.begin(&state, 8, isFull: true)
+        let records = Self.begin(&state, 8, isFull: false)
         func reportTime(now: Duration) -> Duration? {
             guard case .wait(let until) = state.nextStep(now: now) else { return nil }
             return until
@@ -139,18 +159,34 @@ struct WorkerStateTests {
         #expect(group.count == 2 && exchange.wanted == 0)
     }
 
-    @Test func claimedAndUncommittedJobsNeverExceedTheLimit() {
-        var state = Self.state(limit: 4)
-        let records = Self.begin(&state, 4, isFull: true)
-        for record in records.prefix(3) {
-            _ = state.operationEnded(record, Self.done, now: .zero)
+    @Test func claimedAndUncommittedJobsNeverExceedTwiceTheWidth() {
+        var state = Self.state(width: 2)
+        // One job runs for long. The others end before the time of their report.
+        var record = Self.begin(&state, 2, isFull: true)[0]
+        var now = Duration.milliseconds(100)
+        for number in 2..<4 {
+            _ = state.operationEnded(record, Self.done, now: now)
+            now += ClaimPace.longestSlotWait
+            guard case .exchange(let exchange, let group) = state.nextStep(now: now) else {
+                Issue.record("the worker does not go on")
+                return
+            }
+            #expect(group.isEmpty && exchange.wanted == 1)
+            var answer = ExchangeAnswer()
+            answer.claimed = [Self.job(Int64(number))]
+            answer.isFull = true
+            _ = state.exchanged(exchange, answer, now: now)
+            record = AttemptRecord(answer.claimed[0], generation: 0)
+            _ = state.started(record, BlockOperation {}, now: now)
+            _ = record.begin(at: .zero)
         }
-        state.jobsAdded()
-        guard case .exchange(let exchange, let group) = state.nextStep(now: .seconds(1)) else {
-            Issue.record("the worker does not go on")
+        _ = state.operationEnded(record, Self.done, now: now)
+        #expect(state.outstanding == 4)
+        guard case .wait(let until) = state.nextStep(now: now) else {
+            Issue.record("the worker claims more")
             return
         }
-        #expect(group.count + state.outstanding == 4 && exchange.wanted == 3)
+        #expect(until == .milliseconds(100) + WorkerState.groupTimes.upperBound)
     }
 
     /// A state after a transaction of 40 ms with a full look, and after jobs were added.
@@ -219,6 +255,7 @@ struct WorkerStateTests {
             case .wait(let until): now = until
             case .exchange(let exchange, let group):
                 state.exchangeFailed(exchange, group, now: now)
+            case .handBack(let waiting): _ = state.handBack(waiting, now: now)
             case .finish: return
             }
         }
@@ -226,7 +263,7 @@ struct WorkerStateTests {
     }
 
     @Test func workerWithoutTypesWaits() {
-        var state = WorkerState(worker: "w", limit: 2, queue: "q", performed: [])
+        var state = WorkerState(worker: "w", width: 1, queue: "q", performed: [])
         guard case .wait(let until) = state.nextStep(now: .seconds(5)) else {
             Issue.record("the worker claims nothing in particular")
             return
@@ -254,7 +291,7 @@ struct WorkerStateTests {
         let overtaken = state.overtaken(by: [again, Self.job(5)])
         #expect(overtaken.count == 1 && overtaken.first?.record === records[0])
         let record = AttemptRecord(again, generation: state.generation)
-        let mayStart = state.started(record, BlockOperation {})
+        let mayStart = state.started(record, BlockOperation {}, now: .zero)
         #expect(mayStart && state.outstanding == 2)
         // The end of the earlier attempt changes nothing.
         #expect(state.operationEnded(records[0], Self.done, now: .zero) == nil)
@@ -298,6 +335,166 @@ struct WorkerStateTests {
         }
     }
 
+    // MARK: Jobs that cannot begin
+
+    /// Performs the claims that are due, which find as many jobs as they want, and starts their
+    /// operations.
+    ///
+    /// - Parameter next: the number of the first job.
+    private static func claim(
+        _ state: inout WorkerState, from next: Int64, now: Duration, begins: Bool = true
+    ) -> [AttemptRecord] {
+        var records: [AttemptRecord] = []
+        while case .exchange(let exchange, _) = state.nextStep(now: now) {
+            var answer = ExchangeAnswer()
+            let first = next + Int64(records.count)
+            answer.claimed = (0..<exchange.wanted).map { job(first + Int64($0)) }
+            answer.end = answer.claimed.last?.place
+            answer.isFull = exchange.wanted > 0
+            for job in state.exchanged(exchange, answer, now: now) {
+                let record = AttemptRecord(job, generation: state.generation)
+                _ = state.started(record, BlockOperation {}, now: now)
+                if begins { _ = record.begin(at: now) }
+                records.append(record)
+            }
+        }
+        return records
+    }
+
+    /// The state of a worker of width 1 whose claims take 5 ms, and whose first body took a time.
+    private static func state(afterBodyOf time: Duration) -> (WorkerState, now: Duration) {
+        var state = state(width: 1)
+        guard case .exchange(let exchange, _) = state.nextStep(now: .zero) else {
+            return (state, .zero)
+        }
+        var answer = ExchangeAnswer()
+        answer.claimed = [job(0)]
+        answer.isFull = true
+        var now = Duration.milliseconds(5)
+        let record = AttemptRecord(answer.claimed[0], generation: 0)
+        _ = state.exchanged(exchange, answer, now: now)
+        _ = state.started(record, BlockOperation {}, now: now)
+        _ = record.begin(at: now)
+        now += time
+        _ = state.operationEnded(record, done, now: now)
+        return (state, now)
+    }
+
+    @Test func shortBodiesAreClaimedAhead() {
+        var (state, now) = Self.state(afterBodyOf: .milliseconds(4))
+        let ahead = Self.claim(&state, from: 1, now: now)
+        #expect(ahead.count == 2)
+        (state, now) = Self.state(afterBodyOf: .milliseconds(6))
+        let longer = Self.claim(&state, from: 1, now: now)
+        #expect(longer.count == 1)
+    }
+
+    @Test func nothingIsClaimedAheadOfABodyThatTakesLong() {
+        var (state, now) = Self.state(afterBodyOf: .zero)
+        let records = Self.claim(&state, from: 1, now: now)
+        _ = state.operationEnded(records[0], Self.done, now: now)
+        // The other one has not ended after a round trip.
+        now += .seconds(0.5)
+        #expect(Self.claim(&state, from: 3, now: now).isEmpty)
+    }
+
+    @Test func aJobThatHasNotBegunIsHandedBackAfterASecond() throws {
+        var state = Self.state(width: 1)
+        guard case .exchange(let exchange, _) = state.nextStep(now: .zero) else { return }
+        var answer = ExchangeAnswer()
+        answer.claimed = [Self.job(0), Self.job(1)]
+        answer.isFull = true
+        let records = state.exchanged(exchange, answer, now: .zero).map { job in
+            AttemptRecord(job, generation: 0)
+        }
+        for record in records { _ = state.started(record, BlockOperation {}, now: .zero) }
+        #expect(records[0].begin(at: .zero))
+        guard case .wait(let until) = state.nextStep(now: .zero) else {
+            Issue.record("the worker does not wait")
+            return
+        }
+        #expect(until == UnbegunJobs.patience)
+        guard case .handBack(let waiting) = state.nextStep(now: until) else {
+            Issue.record("the job is kept")
+            return
+        }
+        #expect(waiting.count == 1 && waiting.first?.record === records[1])
+        #expect(state.handBack(waiting, now: until).count == 1)
+        // It cannot begin any more, and its end is not reported twice.
+        #expect(!records[1].begin(at: until))
+        #expect(state.operationEnded(records[1], .notBegun, now: until) == nil)
+        // Its slot is taken, so the worker claims nothing with the report.
+        guard case .exchange(let report, let group) = state.nextStep(now: until) else {
+            Issue.record("nothing is handed back")
+            return
+        }
+        #expect(group.count == 1 && report.wanted == 0)
+        guard case .notBegun? = group.first?.verdict else {
+            Issue.record("the attempt counts")
+            return
+        }
+    }
+
+    @Test func aJobThatBeginsAtTheLastMomentIsKept() {
+        var state = Self.state(width: 1)
+        let records = Self.claim(&state, from: 0, now: .zero, begins: false)
+        guard case .handBack(let waiting) = state.nextStep(now: UnbegunJobs.patience) else {
+            Issue.record("the job is not looked at")
+            return
+        }
+        #expect(records[0].begin(at: UnbegunJobs.patience))
+        #expect(state.handBack(waiting, now: UnbegunJobs.patience).isEmpty)
+        #expect(state.outstanding == 1)
+    }
+
+    @Test func aJobThatWaitsForATimeOfItsOwnIsKept() {
+        var state = Self.state(width: 1)
+        _ = Self.claim(&state, from: 0, now: .zero, begins: false)
+        guard case .handBack(let waiting) = state.nextStep(now: .seconds(1)) else {
+            Issue.record("the job is not looked at")
+            return
+        }
+        state.keep(waiting[0], waiting: .seconds(3), now: .seconds(1))
+        guard case .wait(let until) = state.nextStep(now: .seconds(1)) else {
+            Issue.record("the job is handed back")
+            return
+        }
+        #expect(until == .seconds(5))
+    }
+
+    /// Its jobs wait for a budget, for example.
+    @Test func aTypeThatDoesNotBeginLeavesItsSlotsToOthersForAWhile() {
+        var state = WorkerState(
+            worker: "w", width: 2, queue: "q",
+            performed: [
+                PerformedJob(name: "echo", version: 1), PerformedJob(name: "other", version: 1),
+            ])
+        let records = Self.claim(&state, from: 0, now: .zero, begins: false)
+        #expect(records.count == 2 && records[0].begin(at: .zero))
+        guard case .handBack(let waiting) = state.nextStep(now: .seconds(1)) else {
+            Issue.record("the job is kept")
+            return
+        }
+        _ = state.handBack(waiting, now: .seconds(1))
+        guard case .exchange(let exchange, let group) = state.nextStep(now: .seconds(1)) else {
+            Issue.record("nothing is handed back")
+            return
+        }
+        #expect(group.count == 1 && exchange.performed.map(\.name) == ["other"])
+        _ = state.exchanged(exchange, ExchangeAnswer(), now: .seconds(1))
+        // After a time, or when one of them has ended, the worker looks for all types.
+        for isEnd in [false, true] {
+            var later = state
+            if isEnd { _ = later.operationEnded(records[0], Self.done, now: .seconds(1)) }
+            let now = isEnd ? Duration.seconds(1) : .seconds(2)
+            guard case .exchange(let exchange, _) = later.nextStep(now: now) else {
+                Issue.record("the worker does not look")
+                return
+            }
+            #expect(exchange.performed.count == 2 && exchange.from == .start)
+        }
+    }
+
     // MARK: Refused transactions
 
     /// Performs the next transaction. The store refuses it if it has the end of a job.
@@ -318,7 +515,7 @@ struct WorkerStateTests {
     }
 
     @Test func refusedGroupIsSplitUntilTheCauseIsAlone() {
-        var state = Self.state(limit: 16)
+        var state = Self.state(width: 16)
         let records = Self.begin(&state, 16, isFull: false)
         for record in records { _ = state.operationEnded(record, Self.done, now: .seconds(1)) }
         var committed: Set<Int64> = []
@@ -362,7 +559,7 @@ struct WorkerStateTests {
 
     @Test func workerThatHoldsJobsMakesRoomForASuspectAfterATime() {
         var state = WorkerState(
-            worker: "w", limit: 4, queue: "q",
+            worker: "w", width: 2, queue: "q",
             performed: [PerformedJob(name: "echo", version: 1)], suspectDeaths: 2)
         var now = Duration.zero
         func claim(_ count: Int, isSuspect: Bool, hasSuspects: Bool) -> [AttemptRecord]? {
@@ -375,7 +572,8 @@ struct WorkerStateTests {
             answer.isFull = true
             return state.exchanged(exchange, answer, now: now).map { job in
                 let record = AttemptRecord(job, generation: state.generation)
-                _ = state.started(record, BlockOperation {})
+                _ = state.started(record, BlockOperation {}, now: now)
+                _ = record.begin(at: now)
                 return record
             }
         }

@@ -5,7 +5,8 @@ public import Operations
 public struct JobContext: Sendable {
     /// The number of the job.
     public let id: JobID
-    /// The number of this attempt. Each claim by a worker counts, also one that was handed back.
+    /// The number of this attempt, counted from 1. An attempt counts if it began, also one that was
+    /// handed back, or if its worker died after the claim.
     public let attempt: Int
     /// The queue of the job, to enqueue further jobs.
     public let queue: JobQueue
@@ -57,5 +58,10 @@ extension CancellationReason {
 
     /// The worker stops, and hands the job back.
     static var workerStops: CancellationReason { .message("the worker stops") }
+
+    /// The worker hands the job back, so that another one may begin it.
+    static var notBegun: CancellationReason {
+        .message("the job had not begun a second after the worker had claimed it")
+    }
 }
 #endif

@@ -53,7 +53,7 @@ extension JobStore {
         [
             "job": .integer, "of_claim": .integer, "of_worker": .text, "new_state": .integer,
             "new_result": .bytes, "new_outputs": .text, "new_error": .text, "wait": .integer,
-            "new_failures": .integer,
+            "new_failures": .integer, "unbegun": .integer,
         ],
         """
         UPDATE durable_job SET
@@ -67,8 +67,8 @@ extension JobStore {
                 WHEN new_state = 4 THEN
                     cancel_reason || '; its last attempt ended with: ' || new_error
                 ELSE cancel_reason END,
-            run_at = {now} + wait, failures = failures + new_failures, deaths = 0,
-            ended_at = {now}
+            run_at = {now} + wait, failures = failures + new_failures,
+            attempt = attempt - unbegun, deaths = deaths * unbegun, ended_at = {now}
         FROM given WHERE id = job AND \(guardingToken)
         RETURNING id, state, has_dependents, exclusive_key IS NOT NULL, batch, is_upstream
         """)
@@ -136,7 +136,7 @@ extension JobStore {
         var state = JobState.completed
         var (result, outputs, error): (SQLValue, SQLValue, SQLValue) = (.null, .null, .null)
         var wait: Int64?
-        var failures: Int64 = 0
+        var (failures, unbegun): (Int64, Int64) = (0, 0)
         switch ended.verdict {
         case .completed(let data, let names, _):
             (result, outputs) = (.bytes(data), SQLValue(names))
@@ -150,11 +150,12 @@ extension JobStore {
             failures = 1
         case .cancelled(let reason): (state, error) = (.cancelled, .text(reason))
         case .handedBack: state = .available
+        case .notBegun: (state, unbegun) = (.available, 1)
         }
         return [
             .integer(ended.token.job.rawValue), .integer(ended.token.claim),
             .text(ended.token.worker), .integer(Int64(state.rawValue)), result, outputs, error,
-            SQLValue(wait), .integer(failures),
+            SQLValue(wait), .integer(failures), .integer(unbegun),
         ]
     }
 

@@ -99,6 +99,9 @@ package enum AttemptVerdict: Sendable {
     case cancelled(reason: String)
     /// Not finished, because the worker stops. This counts as no failure.
     case handedBack
+    /// Claimed, and never begun: the job is as it was before the claim. Its earlier deaths still
+    /// count, because nobody knows more about it.
+    case notBegun
 }
 
 package struct EndedAttempt: Sendable {

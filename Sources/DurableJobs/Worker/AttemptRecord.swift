@@ -19,6 +19,8 @@ final class AttemptRecord: Sendable {
 
     private struct State: Sendable {
         var begunAt: Duration?
+        /// Whether the job was handed back before it began, and must not begin any more.
+        var isReturned = false
         var observer: (any JobAttemptObserver)?
         var result: Data?
         var attachment: Data?
@@ -28,6 +30,8 @@ final class AttemptRecord: Sendable {
     let job: ClaimedJob
     /// The worker's incarnation, counted from 0.
     let generation: Int
+    /// When the worker learned of the claim, since the start of the machine.
+    let claimedAt = Machine.timeSinceBoot
     let files = StagedFiles()
     private let isLeaseOver: @Sendable () -> Bool
     private let state = Locked(State())
@@ -53,8 +57,28 @@ final class AttemptRecord: Sendable {
         if case .leaseLost = interruption { true } else { isLeaseOver() }
     }
 
-    func begin(at time: Duration, observedBy observer: (any JobAttemptObserver)? = nil) {
-        state.withLock { ($0.begunAt, $0.observer) = (time, observer) }
+    /// Begins the attempt, unless the job was handed back.
+    func begin(at time: Duration) -> Bool {
+        state.withLock { state in
+            guard !state.isReturned else { return false }
+            state.begunAt = time
+            return true
+        }
+    }
+
+    /// Keeps the attempt from beginning.
+    ///
+    /// - Returns: false if it has begun.
+    func returnUnbegun() -> Bool {
+        state.withLock { state in
+            guard state.begunAt == nil else { return false }
+            state.isReturned = true
+            return true
+        }
+    }
+
+    func observe(by observer: (any JobAttemptObserver)?) {
+        state.withLock { $0.observer = observer }
     }
 
     /// Runs the body of the attempt, which has begun, and keeps its result.

@@ -63,7 +63,7 @@ package final class JobStepper: Sendable {
     }
 
     private func run(_ job: ClaimedJob, _ record: AttemptRecord) async -> AttemptVerdict {
-        guard let type = types[job.name] else { return .handedBack }
+        guard let type = types[job.name] else { return .notBegun }
         let context = JobContext(
             id: job.token.job, attempt: job.attempt, queue: queue, record: record,
             values: values, attachments: attachments)

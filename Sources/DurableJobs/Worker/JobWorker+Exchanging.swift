@@ -24,6 +24,7 @@ extension JobWorker {
             case .finish: return
             case .wait(let until): await wakeUp.wait(atMost: until - now)
             case .exchange(let exchange, let group): await perform(exchange, group)
+            case .handBack(let waiting): handBack(waiting)
             }
         }
     }
@@ -98,6 +99,11 @@ extension JobWorker {
             state.withLock { $0.filesPublished(published, now: Machine.timeSinceBoot) }
             for (job, _) in toPublish where !published.contains(job) { results[job] = nil }
         }
+        if verdicts.contains(.accepted(.available)) {
+            // Another worker may be idle.
+            store.database.announce(jobs.name)
+            jobs.signals.jobsAdded()
+        }
         jobs.waits.completed(results)
         if verdicts.contains(where: \.isEnd) { jobs.signals.jobsEnded() }
     }
@@ -108,7 +114,7 @@ extension JobWorker {
         let record = AttemptRecord(job, generation: generation) { [weak self] in
             self?.isLeaseOver ?? true
         }
-        guard let type = types[job.name] else { return reject(record, .handedBack) }
+        guard let type = types[job.name] else { return reject(record, .notBegun) }
         let context = JobContext(
             id: job.token.job, attempt: job.attempt, queue: jobs, record: record,
             values: options.values, attachments: attachments)
@@ -121,13 +127,8 @@ extension JobWorker {
         if let deadline = job.deadline, deadline <= job.claimedAt {
             return reject(record, .discarded(error: "it had not ended by its deadline"))
         }
-        let operation = TypedOperation<Void> { [jobs] in
-            // A process that was stopped after a claim may start the job before its watchdog
-            // notices.
-            guard !record.isLeaseLost else { throw LeaseEnded() }
-            record.begin(
-                at: Machine.timeSinceBoot,
-                observedBy: jobs.observer.withLock { $0 }?.attemptBegins(job))
+        let operation = TypedOperation<Void> { [weak self] in
+            guard let self, begin(record) else { throw NotBegun() }
             try await record.run(prepared.perform)
         }
         operation.name = "\(job.name) \(job.token.job)"
@@ -136,14 +137,44 @@ extension JobWorker {
             guard let self, let operation else { return }
             operationEnded(record, operation)
         }
-        guard state.withLock({ $0.started(record, operation) }) else { return wakeUp.signal() }
+        let now = Machine.timeSinceBoot
+        guard state.withLock({ $0.started(record, operation, now: now) }) else {
+            return wakeUp.signal()
+        }
+        operations.addOperation(operation)
+    }
+
+    /// The body of a job is about to begin.
+    ///
+    /// - Returns: false if it must not.
+    private func begin(_ record: AttemptRecord) -> Bool {
+        let (job, now) = (record.job, Machine.timeSinceBoot)
+        // A process that was stopped after a claim may start the job before its watchdog notices.
+        guard !record.isLeaseLost, record.begin(at: now) else { return false }
         if isObserved {
+            let wait = Duration.milliseconds(job.claimedAt - job.enqueuedAt)
             report(
                 .started(
                     job: job.token.job, name: job.name, attempt: job.attempt,
-                    wait: .milliseconds(job.claimedAt - job.enqueuedAt)))
+                    wait: wait + (now - record.claimedAt)))
         }
-        operations.addOperation(operation)
+        record.observe(by: jobs.observer.withLock { $0 }?.attemptBegins(job))
+        return true
+    }
+
+    /// Hands back jobs that have not begun in time, except those that would not begin elsewhere
+    /// either: their type delays them.
+    private func handBack(_ waiting: [WorkerState.Running]) {
+        let delays = waiting.map(\.operation.ownDelay)
+        let now = Machine.timeSinceBoot
+        let returned = state.withLock { state in
+            for (running, delay) in zip(waiting, delays) {
+                if let delay { state.keep(running, waiting: delay, now: now) }
+            }
+            return state.handBack(
+                zip(waiting, delays).filter { $0.1 == nil }.map(\.0), now: now)
+        }
+        for running in returned { running.operation.cancel(because: .notBegun) }
     }
 
     private static func traits(of job: ClaimedJob) -> [OperationTrait] {
@@ -179,16 +210,16 @@ extension JobWorker {
     ) -> AttemptVerdict {
         do {
             _ = try operation.result
-            guard let result = record.result else { return .handedBack }
+            guard let result = record.result else { return record.returned }
             return .completed(
                 result: result, outputs: record.files.text, attachment: record.attachment)
-        } catch is LeaseEnded {
-            return .handedBack
+        } catch is NotBegun {
+            return .notBegun
         } catch is OperationCancellation {
             switch record.interruption {
             case .cancelled(let reason): return .cancelled(reason: reason)
             // The program cancelled the operation, or all of the queue: the job did not fail.
-            case .stopping, .leaseLost, nil: return .handedBack
+            case .stopping, .leaseLost, nil: return record.returned
             }
         } catch {
             return .failure(error, of: record.job)
@@ -196,8 +227,23 @@ extension JobWorker {
     }
 }
 
-/// A job did not begin, because its worker's lease had ended.
-private struct LeaseEnded: Error {}
+/// A job did not begin, because its worker's lease had ended, or because it was handed back.
+private struct NotBegun: Error {}
+
+extension AttemptRecord {
+    /// The verdict on an attempt whose operation has ended without a result.
+    fileprivate var returned: AttemptVerdict { hasBegun ? .handedBack : .notBegun }
+}
+
+extension Operations.Operation {
+    /// How long the operation still waits for a time of its own; nil if it does not.
+    fileprivate var ownDelay: Duration? {
+        for cause in explain().causes where cause.path.count == 1 {
+            if case .delayed(let rest) = cause.reason { return rest }
+        }
+        return nil
+    }
+}
 
 extension VerdictAnswer {
     fileprivate var isEnd: Bool {
@@ -247,7 +293,7 @@ extension AttemptVerdict {
 
     fileprivate var error: String? {
         switch self {
-        case .completed, .handedBack: nil
+        case .completed, .handedBack, .notBegun: nil
         case .retry(let error, _), .discarded(let error): error
         case .cancelled(let reason), .postponed(let reason, _): reason
         }

@@ -17,10 +17,12 @@ import Foundation
 /// try await worker.run()
 /// ```
 ///
-/// Any number of workers, in any number of processes, may serve one queue. A worker claims at most
-/// twice as many jobs as its operation queue runs at a time. The traits that were stored with a
-/// job, and those of `traits(for:)`, become traits of its operation. So budgets,
-/// observers, timelines and `explain()` of the operation queue see jobs as any other operations.
+/// Any number of workers, in any number of processes, may serve one queue. A worker claims the jobs
+/// that its operation queue can begin. While the jobs are shorter than the round trip of a claim,
+/// the worker claims up to twice as many. It hands back a job that has not begun within a second,
+/// and notifies the other workers. The traits that were stored with a job, and those of
+/// `traits(for:)`, become traits of its operation. So budgets, observers, timelines and `explain()`
+/// of the operation queue see jobs as any other operations.
 public final class JobWorker: Sendable {
     /// The settings of a worker.
     public struct Options: Sendable {
@@ -117,7 +119,7 @@ public final class JobWorker: Sendable {
         let most = width > 0 ? width : Machine.processorCount * 4
         state = Locked(
             WorkerState(
-                worker: Self.newIdentifier(), limit: 2 * most, queue: jobs.name,
+                worker: Self.newIdentifier(), width: most, queue: jobs.name,
                 performed: table.values.map { PerformedJob(name: $0.name, version: $0.version) }
                     .sorted { $0.name < $1.name },
                 suspectDeaths: max(1, options.deathLimit - 1)))

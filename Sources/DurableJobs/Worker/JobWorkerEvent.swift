@@ -3,11 +3,13 @@
 public enum JobWorkerEvent: Sendable {
     /// One transaction has committed ends, claimed jobs, or both.
     case exchanged(committed: Int, claimed: Int, duration: Duration)
-    /// An attempt begins. The wait is the time since the job was enqueued, by the store's clock.
+    /// The body of an attempt begins. The wait is the time since the job was enqueued, by the
+    /// store's clock until the claim.
     case started(job: JobID, name: String, attempt: Int, wait: Duration)
-    /// The store has recorded how an attempt ended, or that a job ended without one: because of
-    /// its deadline, of another job's end, or of deaths of its workers. The worker that has written
-    /// the end reports it. If that worker dies at this moment, or gets no answer, nobody does.
+    /// The store has recorded how an attempt ended, that the job of one was handed back before it
+    /// began, or that a job ended without an attempt: because of its deadline, of another job's
+    /// end, or of deaths of its workers. The worker that has written the end reports it. If that
+    /// worker dies at this moment, or gets no answer, nobody does.
     case ended(job: JobID, name: String, attempt: Int, state: JobState, error: String?)
     /// The result of an attempt was dropped, because the attempt was over for the store.
     case fenced(job: JobID, name: String, attempt: Int)

@@ -27,6 +27,8 @@ struct WorkerState: Sendable {
     /// What the loop of transactions does next.
     enum Step: Sendable {
         case exchange(Exchange, [Ended])
+        /// Hands back jobs that have not begun in time; see ``handBack(_:now:)``.
+        case handBack([Running])
         /// Waits for an event, or until a time.
         case wait(until: Duration)
         case finish
@@ -55,8 +57,8 @@ struct WorkerState: Sendable {
     /// How often a worker that stops tries to report to a store that does not answer.
     static let lastTries = 5
 
-    /// The most jobs that are claimed and not committed.
-    let limit: Int
+    /// How many jobs can run at a time. Twice as many are claimed and not committed at most.
+    let width: Int
     let queue: String
     let performed: [PerformedJob]
     /// The number of deaths from which on a job runs alone.
@@ -80,6 +82,15 @@ struct WorkerState: Sendable {
     private var notBefore = Duration.zero
     private var isGraceOver = false
     private var failuresInARow = 0
+    private var pace = ClaimPace()
+    private var unbegun = UnbegunJobs()
+    /// Since when a job of the next claim could begin, if the store is expected to have one.
+    private var slotFreeSince: Duration?
+    /// Since when a job of the claim that is under way could begin.
+    private var claimWantedSince = Duration.zero
+    /// The types that the worker does not claim before a time, because their jobs did not begin
+    /// although slots were free: they wait for something of this worker, such as a budget.
+    private var stuckTypes: [String: Duration] = [:]
 
     // Where and when to look for jobs.
     private var from = ReadyPlace.start
@@ -100,10 +111,10 @@ struct WorkerState: Sendable {
     private var head: ReadyPlace?
 
     init(
-        worker: String, limit: Int, queue: String, performed: [PerformedJob],
+        worker: String, width: Int, queue: String, performed: [PerformedJob],
         suspectDeaths: Int = .max
     ) {
-        (self.worker, self.limit, self.suspectDeaths) = (worker, limit, suspectDeaths)
+        (self.worker, self.width, self.suspectDeaths) = (worker, width, suspectDeaths)
         (self.queue, self.performed) = (queue, performed)
     }
 
@@ -114,22 +125,64 @@ struct WorkerState: Sendable {
 
     mutating func nextStep(now: Duration) -> Step {
         if isStopping, outstanding == 0, published.isEmpty { return .finish }
+        let waiting = takeUnbegun(now: now)
+        if !waiting.isEmpty { return .handBack(waiting) }
         tryHeldEnds(now: now)
         guard now >= notBefore else { return .wait(until: notBefore) }
+        claimStuckTypes(now: now)
         if now >= nextPoll { needsFullLook = true }
         let hasReports = !(ended.isEmpty && published.isEmpty)
         let mustReport =
             hasReports
             && (running.isEmpty || now >= reportTime || nextGroup().isFull)
-        if mustReport || (wantsJobs(now: now) && outstanding <= limit / 2) {
-            return nextExchange(now: now)
+        let ahead = claimsAhead(now: now)
+        let claimTime = claimCount(ahead) > 0 ? claimTime(ahead) : nil
+        if mustReport || claimTime.map({ $0 <= now }) == true {
+            return nextExchange(reports: mustReport || ahead > 0, ahead, now: now)
         }
         var until = hasReports ? reportTime : now + .seconds(3600)
-        if !isStopping, !performed.isEmpty, !isMakingRoom, outstanding <= limit / 2 {
-            until = min(until, needsFullLook ? fullLookAllowed : nextPoll)
-        }
-        return .wait(until: held.reduce(until) { min($0, $1.until) })
+        until = min(until, claimTime ?? until)
+        until = held.reduce(until) { min($0, $1.until) }
+        return .wait(until: min(until, unbegun.next ?? until, stuckTypes.values.min() ?? until))
     }
+
+    // MARK: The next claim
+
+    /// How many jobs a claim would take at this moment.
+    private func claimCount(_ ahead: Int) -> Int {
+        guard !isStopping, !isMakingRoom, !claimedTypes.isEmpty else { return 0 }
+        return max(0, min(width + ahead - running.count, 2 * width - outstanding))
+    }
+
+    /// When the next claim is due, unless a report comes first; nil if it goes with the report.
+    private func claimTime(_ ahead: Int) -> Duration? {
+        // While many jobs that were claimed ahead are left, they begin.
+        if ahead > 0, outstanding > width { return nil }
+        guard expectsMore else { return needsFullLook ? fullLookAllowed : nextPoll }
+        return ahead > 0 ? .zero : slotFreeSince.map { $0 + pace.slotWait } ?? .zero
+    }
+
+    /// The number of jobs that the worker claims beyond those that can begin: one for each slot
+    /// whose present body is short, while bodies are shorter than the round trip of a claim.
+    private func claimsAhead(now: Duration) -> Int {
+        guard expectsMore, pace.claimsAhead, let roundTrip = pace.roundTrip else { return 0 }
+        let long = running.values.count { running in
+            running.record.begunAt.map { now - $0 > roundTrip } ?? false
+        }
+        return max(0, width - long)
+    }
+
+    private var claimedTypes: [PerformedJob] {
+        stuckTypes.isEmpty ? performed : performed.filter { stuckTypes[$0.name] == nil }
+    }
+
+    private mutating func claimStuckTypes(now: Duration) {
+        guard stuckTypes.values.contains(where: { $0 <= now }) else { return }
+        stuckTypes = stuckTypes.filter { $0.value > now }
+        needsFullLook = true
+    }
+
+    // MARK: Reports
 
     private mutating func tryHeldEnds(now: Duration) {
         let due = held.filter { $0.until <= now }
@@ -151,29 +204,31 @@ struct WorkerState: Sendable {
         return (ended.count, ended.count == groupLimit || bytes >= Self.groupBytes)
     }
 
-    private func wantsJobs(now: Duration) -> Bool {
-        !isStopping && !performed.isEmpty && !isMakingRoom
-            && (expectsMore || (needsFullLook && now >= fullLookAllowed))
-    }
-
     /// Whether the worker claims nothing until it holds nothing.
     private var isMakingRoom: Bool { isAlone && outstanding > 0 }
 
-    private mutating func nextExchange(now: Duration) -> Step {
+    /// - Parameter reports: whether the transaction has the ends of attempts, and is therefore
+    ///   synced to the disk.
+    private mutating func nextExchange(reports: Bool, _ ahead: Int, now: Duration) -> Step {
         var exchange = Exchange(worker: worker, queue: queue)
-        let group = Array(ended.prefix(nextGroup().count))
-        ended.removeFirst(group.count)
-        exchange.ended = group.map { EndedAttempt($0.record.job.token, $0.verdict) }
-        exchange.published = published
-        published = []
+        var group: [Ended] = []
+        if reports {
+            group = Array(ended.prefix(nextGroup().count))
+            ended.removeFirst(group.count)
+            exchange.ended = group.map { EndedAttempt($0.record.job.token, $0.verdict) }
+            exchange.published = published
+            published = []
+        }
         // The ends of this transaction make room for its claim.
-        let free = limit - outstanding
-        if free > 0, wantsJobs(now: now) {
-            exchange.wanted = free
+        let count = claimCount(ahead)
+        let isLookDue = needsFullLook && now >= fullLookAllowed
+        if count > 0, expectsMore || isLookDue {
+            (claimWantedSince, slotFreeSince) = (slotFreeSince ?? now, nil)
+            exchange.wanted = count
             exchange.suspectDeaths = suspectDeaths
             exchange.mayClaimSuspect = suspectDeaths < .max && outstanding == 0 && !hadSuspect
-            exchange.performed = performed
-            isFullLook = needsFullLook && now >= fullLookAllowed
+            exchange.performed = claimedTypes
+            isFullLook = isLookDue
             if isFullLook {
                 from = .start
                 needsFullLook = false
@@ -202,8 +257,13 @@ struct WorkerState: Sendable {
         if exchange.known != nil { mustNameKnown = false }
         if answer.freedKey { needsFullLook = true }
         guard exchange.wanted > 0 else { return answer.claimed }
+        pace.claimAnswered(after: now - claimWantedSince)
         from = answer.end ?? .start
         expectsMore = answer.isFull
+        if !answer.isFull {
+            pace.restart()
+            slotFreeSince = nil
+        }
         hadSuspect = answer.isSuspect
         if answer.hasSuspects {
             suspectsSince = suspectsSince ?? now
@@ -303,15 +363,58 @@ struct WorkerState: Sendable {
     /// A claimed job has an operation that is about to be added to its queue.
     ///
     /// - Returns: false if the job must not start, because the worker stops or has lost its lease.
-    mutating func started(_ record: AttemptRecord, _ operation: Operations.Operation) -> Bool {
+    mutating func started(
+        _ record: AttemptRecord, _ operation: Operations.Operation, now: Duration
+    ) -> Bool {
         guard record.generation == generation else { return false }
         guard !isStopping else {
             record.interrupt(.stopping)
-            ended.append(Ended(record: record, verdict: .handedBack))
+            ended.append(Ended(record: record, verdict: .notBegun))
             return false
         }
         running[record.job.token.job] = Running(record: record, operation: operation)
+        unbegun.add(record.job.token, now: now)
         return true
+    }
+
+    /// Returns the jobs that have not begun within their time. The caller either keeps each of them
+    /// with ``keep(_:waiting:now:)``, or hands it back.
+    private mutating func takeUnbegun(now: Duration) -> [Running] {
+        let due = unbegun.takeDue(now: now)
+        guard !isStopping else { return [] }
+        return due.compactMap { token in
+            guard let running = running[token.job], running.record.job.token == token,
+                !running.record.hasBegun
+            else { return nil }
+            return running
+        }
+    }
+
+    /// Keeps a job that has not begun, because its operation waits for a time of its own.
+    mutating func keep(_ running: Running, waiting time: Duration, now: Duration) {
+        unbegun.add(running.record.job.token, waiting: time, now: now)
+    }
+
+    /// Hands back jobs that have not begun, so that an idle worker takes them.
+    ///
+    /// - Returns: the operations to cancel: those of the jobs that have not begun meanwhile.
+    mutating func handBack(_ waiting: [Running], now: Duration) -> [Running] {
+        let returned = waiting.filter { waiting in
+            let job = waiting.record.job.token.job
+            return running[job]?.record === waiting.record && waiting.record.returnUnbegun()
+        }
+        guard !returned.isEmpty else { return [] }
+        scheduleReport(by: now)
+        for waiting in returned {
+            running[waiting.record.job.token.job] = nil
+            ended.append(Ended(record: waiting.record, verdict: .notBegun))
+        }
+        pace.jobWasHandedBack()
+        if running.values.count(where: \.record.hasBegun) < width {
+            // No slot is what they wait for. Jobs of other types come first for a while.
+            for waiting in returned { stuckTypes[waiting.record.job.name] = now + Self.pollTime }
+        }
+        return returned
     }
 
     /// The operation of an attempt has ended.
@@ -324,7 +427,18 @@ struct WorkerState: Sendable {
             running[record.job.token.job]?.record === record
         else { return nil }
         running[record.job.token.job] = nil
-        return add(record, verdict, now: now)
+        if let start = record.begunAt { pace.bodyEnded(after: now - start) }
+        if stuckTypes.removeValue(forKey: record.job.name) != nil { needsFullLook = true }
+        let mustReport = add(record, verdict, now: now)
+        let mayClaim = slotBecameFree(now: now)
+        return mustReport || mayClaim
+    }
+
+    /// - Returns: whether a claim for the slot is due before the next report.
+    private mutating func slotBecameFree(now: Duration) -> Bool {
+        guard expectsMore, slotFreeSince == nil, running.count < width else { return false }
+        slotFreeSince = now
+        return !pace.claimsAhead
     }
 
     /// A claimed job cannot run.
@@ -380,6 +494,7 @@ struct WorkerState: Sendable {
         published = []
         (mustNameKnown, expectsMore, needsFullLook) = (false, true, true)
         (isAlone, hadSuspect, suspectsSince) = (false, false, nil)
+        (unbegun, slotFreeSince, stuckTypes) = (UnbegunJobs(), nil, [:])
         (fullLookAllowed, nextPoll, notBefore) = (.zero, .zero, .zero)
         return result
     }
@@ -401,7 +516,8 @@ struct WorkerState: Sendable {
         isGraceOver = true
         for running in rest {
             running.record.interrupt(.stopping)
-            ended.append(Ended(record: running.record, verdict: .handedBack))
+            let hasBegun = !running.record.returnUnbegun()
+            ended.append(Ended(record: running.record, verdict: hasBegun ? .handedBack : .notBegun))
         }
         return rest
     }
@@ -438,7 +554,7 @@ extension WorkerState.Ended {
             case .postponed(_, let wait): AttemptVerdict.postponed(reason: reason, for: wait)
             case .discarded: AttemptVerdict.discarded(error: reason)
             case .cancelled: AttemptVerdict.cancelled(reason: reason)
-            case .handedBack: AttemptVerdict.handedBack
+            case .handedBack, .notBegun: end.verdict
             }
         end = WorkerState.Ended(record: record, verdict: verdict)
         end.refusals = refusals
@@ -450,7 +566,7 @@ extension AttemptVerdict {
     /// The verdict with escapes in place of all characters of its reason that are not in ASCII.
     fileprivate var inASCII: AttemptVerdict {
         switch self {
-        case .completed, .handedBack: self
+        case .completed, .handedBack, .notBegun: self
         case .retry(let error, let wait): .retry(error: error.inASCII, after: wait)
         case .postponed(let reason, let wait): .postponed(reason: reason.inASCII, for: wait)
         case .discarded(let error): .discarded(error: error.inASCII)
