@@ -11,6 +11,7 @@
  *
  * Sources:
  *   DurableJobs/Store/JobStore+Exchanging.swift
+ *   DurableJobs/Worker/Suspects.swift
  *   DurableJobs/Worker/WorkerState.swift
  */
 

@@ -18,7 +18,7 @@ struct WorkerStateTests {
             performed: [PerformedJob(name: "echo", version: 1)])
     }
 
-    private static func job(_ id: Int64, claim: Int64 = 1) -> ClaimedJob {
+    static func job(_ id: Int64, claim: Int64 = 1) -> ClaimedJob {
         ClaimedJob(
             token: AttemptToken(job: JobID(id), claim: claim, worker: "w"), attempt: 1,
             name: "echo", version: 1, arguments: Data(),
@@ -64,7 +64,7 @@ struct WorkerStateTests {
             Issue.record("one end was not delayed")
             return
         }
-        #expect(until == now + WorkerState.groupTimes.upperBound)
+        #expect(until == now + Reports.groupTimes.upperBound)
         #expect(state.operationEnded(records[1], Self.done, now: .milliseconds(101)) == false)
         state.jobsAdded()
         guard case .exchange(let exchange, let group) = state.nextStep(now: until) else {
@@ -128,9 +128,9 @@ struct WorkerStateTests {
             return state.operationEnded(records[index], verdict, now: .zero)
         }
         #expect(end(0, attaching: 1) == true)
-        #expect(end(1, attaching: WorkerState.groupBytes - 2) == false)
+        #expect(end(1, attaching: Reports.groupBytes - 2) == false)
         #expect(end(2, attaching: 1) == true)
-        #expect(end(3, attaching: WorkerState.groupBytes + 1) == true)
+        #expect(end(3, attaching: Reports.groupBytes + 1) == true)
         #expect(end(4, attaching: 1) == true)
         // Without waiting for the group time.
         for count in [3, 1] {
@@ -144,7 +144,7 @@ struct WorkerStateTests {
             Issue.record("the last end does not wait for others")
             return
         }
-        #expect(until == WorkerState.groupTimes.lowerBound)
+        #expect(until == Reports.groupTimes.lowerBound)
     }
 
     @Test func theLastEndIsCommittedAtOnce() {
@@ -186,7 +186,7 @@ struct WorkerStateTests {
             Issue.record("the worker claims more")
             return
         }
-        #expect(until == .milliseconds(100) + WorkerState.groupTimes.upperBound)
+        #expect(until == .milliseconds(100) + Reports.groupTimes.upperBound)
     }
 
     /// A state after a transaction of 40 ms with a full look, and after jobs were added.
@@ -528,7 +528,7 @@ struct WorkerStateTests {
         #expect(refused.last == [5] && refused.count <= 12)
         // The lock is left alone for a time, and the end is not forgotten.
         #expect(state.outstanding == 1)
-        let later = Duration.seconds(2) + WorkerState.holdTime
+        let later = Duration.seconds(2) + Reports.holdTime
         var jobs: [Int64] = []
         while let step = Self.report(&state, refusing: -1, .locked, now: later) {
             jobs += step.jobs

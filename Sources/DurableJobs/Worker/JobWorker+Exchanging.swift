@@ -31,7 +31,7 @@ extension JobWorker {
 
     private var hasLease: Bool { lease.withLock { $0.end != nil } }
 
-    private func perform(_ exchange: Exchange, _ group: [WorkerState.Ended]) async {
+    private func perform(_ exchange: Exchange, _ group: [Reports.Ended]) async {
         let start = Machine.timeSinceBoot
         let answer: ExchangeAnswer
         do {
@@ -68,7 +68,7 @@ extension JobWorker {
 
     /// Publishes or deletes the files of attempts, as the store has decided, and ends the waits for
     /// their jobs in this process.
-    private func settle(_ group: [WorkerState.Ended], _ verdicts: [VerdictAnswer]) {
+    private func settle(_ group: [Reports.Ended], _ verdicts: [VerdictAnswer]) {
         var toPublish: [(JobID, String)] = []
         var results: [JobID: Data] = [:]
         for (ended, verdict) in zip(group, verdicts) {
@@ -114,18 +114,10 @@ extension JobWorker {
         let record = AttemptRecord(job, generation: generation) { [weak self] in
             self?.isLeaseOver ?? true
         }
-        guard let type = types[job.name] else { return reject(record, .notBegun) }
-        let context = JobContext(
-            id: job.token.job, attempt: job.attempt, queue: jobs, record: record,
-            values: options.values, attachments: attachments)
         let prepared: JobType.Prepared
-        do {
-            prepared = try type.prepare(job, context)
-        } catch {
-            return reject(record, .undecodable(error, of: job))
-        }
-        if let deadline = job.deadline, deadline <= job.claimedAt {
-            return reject(record, .discarded(error: "it had not ended by its deadline"))
+        switch performer.prepare(record) {
+        case .refused(let verdict): return reject(record, verdict)
+        case .ready(let job): prepared = job
         }
         let operation = TypedOperation<Void> { [weak self] in
             guard let self, begin(record) else { throw NotBegun() }
@@ -210,9 +202,7 @@ extension JobWorker {
     ) -> AttemptVerdict {
         do {
             _ = try operation.result
-            guard let result = record.result else { return record.returned }
-            return .completed(
-                result: result, outputs: record.files.text, attachment: record.attachment)
+            return record.verdict
         } catch is NotBegun {
             return .notBegun
         } catch is OperationCancellation {
@@ -230,11 +220,6 @@ extension JobWorker {
 /// A job did not begin, because its worker's lease had ended, or because it was handed back.
 private struct NotBegun: Error {}
 
-extension AttemptRecord {
-    /// The verdict on an attempt whose operation has ended without a result.
-    fileprivate var returned: AttemptVerdict { hasBegun ? .handedBack : .notBegun }
-}
-
 extension Operations.Operation {
     /// How long the operation still waits for a time of its own; nil if it does not.
     fileprivate var ownDelay: Duration? {
@@ -248,55 +233,6 @@ extension Operations.Operation {
 extension VerdictAnswer {
     fileprivate var isEnd: Bool {
         if case .accepted(let state) = self { state.isEnded } else { false }
-    }
-}
-
-extension AttemptVerdict {
-    /// The verdict on arguments that the type of job cannot decode. Another worker may: one of the
-    /// program before or after a deploy.
-    static func undecodable(_ error: any Error, of job: ClaimedJob) -> AttemptVerdict {
-        failure(
-            reason: "the worker on \(Machine.host) (process \(Machine.process)) cannot decode its "
-                + "arguments: \(JobCoding.describe(error))", isPermanent: false, of: job)
-    }
-
-    /// The verdict on an attempt that threw an error.
-    static func failure(_ error: any Error, of job: ClaimedJob) -> AttemptVerdict {
-        let reason = JobCoding.describe(error)
-        if let error = error as? PostponedAttempt {
-            return .postponed(reason: reason, for: error.delay.limitedForStore)
-        }
-        let effect = (error as? JobError)?.effect
-        if effect == .postponement { return .postponed(reason: reason, for: pause(after: job)) }
-        let isPermanent =
-            error is PermanentFailure || effect == .permanent || error is OperationDeadlineExceeded
-        return failure(reason: reason, isPermanent: isPermanent, of: job)
-    }
-
-    private static func failure(
-        reason: String, isPermanent: Bool, of job: ClaimedJob
-    ) -> AttemptVerdict {
-        guard !isPermanent, job.failures < job.retryLimit else {
-            return .discarded(error: reason)
-        }
-        let wait = BackoffText.wait(job.backoff, beforeRetry: job.failures + 1)
-        return .retry(error: reason, after: wait)
-    }
-
-    /// The wait after an attempt to which a store gave no answer: the job's back-off, within
-    /// limits. An outage keeps no job for long after its end, and a job without a back-off does not
-    /// ask all the time.
-    private static func pause(after job: ClaimedJob) -> Duration {
-        let wait = BackoffText.wait(job.backoff, beforeRetry: job.attempt)
-        return min(max(wait, .seconds(1)), .seconds(60))
-    }
-
-    fileprivate var error: String? {
-        switch self {
-        case .completed, .handedBack, .notBegun: nil
-        case .retry(let error, _), .discarded(let error): error
-        case .cancelled(let reason), .postponed(let reason, _): reason
-        }
     }
 }
 #endif

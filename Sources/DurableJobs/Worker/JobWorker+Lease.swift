@@ -13,8 +13,7 @@ extension JobWorker {
         try await store.register(
             worker, queue: jobs.name, host: Machine.host, process: Machine.process,
             lease: options.lease,
-            performing: types.values.map { PerformedJob(name: $0.name, version: $0.version) },
-            after: earlier)
+            performing: performer.performed, after: earlier)
         lease.withLock { lease in
             lease.end = start + options.lease
             lease.earlier.remove(earlier)

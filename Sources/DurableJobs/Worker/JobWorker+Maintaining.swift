@@ -8,8 +8,47 @@ import FoundationEssentials
 import Foundation
 #endif
 
-// The background steps of every worker: steps 6 and 7 of Protocol.md, wide dependents, deadlines,
-// the head of the order, and history.
+// The background steps of every worker: steps 6 and 7 of Protocol.md, those of `JobUpkeep`, the
+// head of the order, and history.
+
+/// When a worker performs the background steps that come less often than others. Pure.
+struct MaintenanceSchedule: Sendable {
+    private let rescuePeriod: Duration
+    private var nextRescue = Duration.zero
+    private var nextReading: Duration
+    private var nextPrune: Duration
+
+    init(lease: Duration, now: Duration) {
+        rescuePeriod = lease / 3
+        (nextReading, nextPrune) = (now + .seconds(1), now + .seconds(30))
+    }
+
+    /// The pause between two turns.
+    var pause: Duration { min(.seconds(1), rescuePeriod) }
+
+    /// Whether this turn reads how many bytes of attachments the queue has.
+    mutating func takesReading(now: Duration) -> Bool {
+        Self.take(&nextReading, every: .seconds(1), now)
+    }
+
+    /// Whether this turn looks for the jobs and files of workers that died.
+    mutating func takesRescue(now: Duration) -> Bool {
+        Self.take(&nextRescue, every: rescuePeriod, now)
+    }
+
+    /// Whether this turn moves history.
+    func takesPruning(now: Duration) -> Bool { now >= nextPrune }
+
+    mutating func pruned(now: Duration) { nextPrune = now + .seconds(60) }
+
+    private static func take(
+        _ next: inout Duration, every period: Duration, _ now: Duration
+    ) -> Bool {
+        guard now >= next else { return false }
+        next = now + period
+        return true
+    }
+}
 
 /// How far a worker has looked for files of other workers that have not got their final names.
 private struct Sweep {
@@ -20,60 +59,50 @@ private struct Sweep {
 
 extension JobWorker {
     func maintain() async {
-        let rescuePeriod = options.lease / 3
-        var (nextRescue, nextPrune) = (Duration.zero, Machine.timeSinceBoot + .seconds(30))
-        var nextReading = Machine.timeSinceBoot + .seconds(1)
+        var schedule = MaintenanceSchedule(lease: options.lease, now: Machine.timeSinceBoot)
         var sweep = Sweep()
         while !lease.withLock({ $0.isOver }) {
-            let now = Machine.timeSinceBoot
-            var pause = min(.seconds(1), rescuePeriod)
+            var pause = schedule.pause
             do {
-                let due = try await store.dueUpkeep(in: jobs.name)
-                var addsJobs = false
-                if due.hasUnchecked {
-                    addsJobs =
-                        try await store.checkDependents(
-                            in: jobs.name, reporting: report) > 0
-                }
-                if due.hasUnresolved { try await store.resolveRest(reporting: report) }
-                if due.hasWide, try await store.releaseWide(in: jobs.name) { addsJobs = true }
-                if let span = options.aging {
-                    let count = try await store.raiseOld(in: jobs.name, span: span)
-                    addsJobs = addsJobs || count > 0
-                }
-                if due.hasOverdue {
-                    let count = try await store.discardOverdue(
-                        in: jobs.name, reporting: report)
-                    if count > 0 { jobs.signals.jobsEnded() }
-                }
-                try await recordHead()
-                if now >= nextReading {
-                    nextReading = now + .seconds(1)
-                    try await attachments.update(from: jobs)
-                }
-                if now >= nextRescue {
-                    nextRescue = now + rescuePeriod
-                    let count = try await store.rescue(
-                        in: jobs.name, deathLimit: options.deathLimit, reporting: report)
-                    if count > 0 { report(.rescued(count: count)) }
-                    let released = try await store.releaseParked(in: jobs.name)
-                    addsJobs = addsJobs || count > 0 || released > 0
-                    try await publishLeftFiles(&sweep)
-                }
-                if addsJobs { jobsAdded() }
-                if now >= nextPrune {
-                    if try await moveHistory() {
-                        nextPrune = now + .seconds(60)
-                    } else {
-                        // The next turn begins at once.
-                        pause = .zero
-                    }
-                }
+                let isDone = try await performTurn(&schedule, &sweep)
+                // The next turn begins at once.
+                if !isDone { pause = .zero }
             } catch {
                 report(.storeFailed(JobCoding.describe(error)))
             }
             await upkeep.wait(atMost: pause)
         }
+    }
+
+    /// - Returns: whether nothing is left for the next turn that is due now.
+    private func performTurn(
+        _ schedule: inout MaintenanceSchedule, _ sweep: inout Sweep
+    ) async throws -> Bool {
+        let now = Machine.timeSinceBoot
+        let steps = JobUpkeep(queue: jobs, aging: options.aging) { [weak self] in self?.report($0) }
+        var changes = try await steps.performDueSteps()
+        if changes.endsJobs { jobs.signals.jobsEnded() }
+        try await recordHead()
+        if schedule.takesReading(now: now) { try await performer.attachments.update(from: jobs) }
+        if schedule.takesRescue(now: now) {
+            if try await rescue() { changes.addsJobs = true }
+            try await publishLeftFiles(&sweep)
+        }
+        if changes.addsJobs { jobsAdded() }
+        guard schedule.takesPruning(now: now) else { return true }
+        guard try await moveHistory() else { return false }
+        schedule.pruned(now: now)
+        return true
+    }
+
+    /// Takes the jobs of workers that died.
+    ///
+    /// - Returns: whether jobs became ready.
+    private func rescue() async throws -> Bool {
+        let count = try await store.rescue(
+            in: jobs.name, deathLimit: options.deathLimit, reporting: report)
+        if count > 0 { report(.rescued(count: count)) }
+        return try await store.releaseParked(in: jobs.name) > 0 || count > 0
     }
 
     /// The most transactions of one turn that move history. The other steps must not wait for long:

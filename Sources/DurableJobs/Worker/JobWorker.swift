@@ -69,8 +69,7 @@ public final class JobWorker: Sendable {
     let jobs: JobQueue
     let operations: Operations.OperationQueue
     let options: Options
-    let types: [String: JobType]
-    let attachments: AttachmentLimit
+    let performer: JobPerformer
     let state: Locked<WorkerState>
     let wakeUp = AutoResetEvent()
     let upkeep = AutoResetEvent()
@@ -106,22 +105,14 @@ public final class JobWorker: Sendable {
         var options = options
         options.lease = max(options.lease, .seconds(1))
         self.options = options
-        attachments = AttachmentLimit(options.attachmentLimit)
-        var table: [String: JobType] = [:]
-        for type in types {
-            let type = JobType(type)
-            precondition(
-                table[type.name] == nil, JobError.duplicateName(type.name).description)
-            table[type.name] = type
-        }
-        self.types = table
+        performer = JobPerformer(
+            jobs, types, options.values, attachmentLimit: options.attachmentLimit)
         let width = operations.maxConcurrentOperationCount
         let most = width > 0 ? width : Machine.processorCount * 4
         state = Locked(
             WorkerState(
                 worker: Self.newIdentifier(), width: most, queue: jobs.name,
-                performed: table.values.map { PerformedJob(name: $0.name, version: $0.version) }
-                    .sorted { $0.name < $1.name },
+                performed: performer.performed,
                 suspectDeaths: max(1, options.deathLimit - 1)))
         lease = Locked(LeaseState())
     }
@@ -151,7 +142,7 @@ public final class JobWorker: Sendable {
 
     private func runUntilStopped() async throws {
         try await register()
-        try? await attachments.update(from: jobs)
+        try? await performer.attachments.update(from: jobs)
         let local = jobs.signals.add { [weak self] in self?.jobsAdded() }
         let watch = store.database.watch(jobs.name) { [weak self] in self?.jobsAdded() }
         await withTaskCancellationHandler {

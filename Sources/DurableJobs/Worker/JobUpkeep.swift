@@ -1,0 +1,40 @@
+#if DurableJobs
+import Operations
+
+/// The background steps that make jobs of a queue ready or end them, without attempts. A worker
+/// repeats them, and a ``JobStepper`` performs them before each job.
+struct JobUpkeep: Sendable {
+    /// What the steps have changed.
+    struct Changes {
+        var addsJobs = false
+        var endsJobs = false
+    }
+
+    let queue: JobQueue
+    /// After which time a job is raised to the next priority; nil raises none.
+    var aging: Duration?
+    var report: @Sendable ([EndedJob]) -> Void = { _ in }
+
+    /// Performs each step that is due.
+    func performDueSteps() async throws -> Changes {
+        let (store, name) = (queue.store, queue.name)
+        var changes = Changes()
+        let due = try await store.dueUpkeep(in: name)
+        if due.hasUnchecked {
+            changes.addsJobs = try await store.checkDependents(in: name, reporting: report) > 0
+        }
+        if due.hasOverdue {
+            changes.endsJobs = try await store.discardOverdue(in: name, reporting: report) > 0
+        }
+        // Both steps may have ended jobs on which others depend.
+        if due.hasUnresolved || due.hasUnchecked || due.hasOverdue {
+            try await store.resolveRest(reporting: report)
+        }
+        if due.hasWide, try await store.releaseWide(in: name) { changes.addsJobs = true }
+        if let aging, try await store.raiseOld(in: name, span: aging) > 0 {
+            changes.addsJobs = true
+        }
+        return changes
+    }
+}
+#endif
