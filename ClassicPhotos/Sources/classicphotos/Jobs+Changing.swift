@@ -7,7 +7,10 @@ import PhotoJobs
 extension Jobs {
     struct Retry: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Makes discarded and cancelled jobs available again.")
+            abstract: "Makes discarded and cancelled jobs available again.",
+            discussion: """
+                Discarded jobs can be retried for thirty days, unless "prune" has deleted them.
+                """)
 
         @ParentCommand var parent: Jobs
 
@@ -46,12 +49,17 @@ extension Jobs {
         private func reason(
             toRefuse id: JobID, _ jobs: JobQueue, _ address: PhotoQueueAddress
         ) async throws -> String {
-            switch try await jobs.info(id)?.state {
-            case nil: "there is no job \(id) in \(address)"
-            case .discarded, .cancelled:
-                "job \(id) cannot be tried again: another job processes the same photo"
-            case let state?: "job \(id) cannot be tried again: it is \(state)"
+            guard let job = try await jobs.info(id) else {
+                return "there is no job \(id) in \(address)"
             }
+            let reason =
+                switch job.state {
+                case .discarded, .cancelled:
+                    try await jobs.isListed(id)
+                        ? "another job processes the same photo" : "it ended too long ago"
+                default: "it is \(job.state)"
+                }
+            return "job \(id) cannot be tried again: \(reason)"
         }
     }
 
@@ -119,7 +127,9 @@ extension Jobs {
             abstract: "Deletes jobs that have ended.",
             discussion: """
                 The results of the jobs stay in their folders, and later runs of "process" still \
-                know them. Workers delete jobs, too, a month after their end.
+                know them. Discarded jobs, and those that were cancelled because of them, stay \
+                longer, so that they can be retried. Workers delete jobs, too, a month after their \
+                end.
                 """)
 
         @ParentCommand var parent: Jobs
@@ -129,16 +139,22 @@ extension Jobs {
         @Option(help: "Keep the jobs that ended within this number of days.")
         var days = 1.0
 
+        @Option(help: "Keep the discarded jobs that ended within this number of days.")
+        var discardedDays = 30.0
+
         func validate() throws {
-            guard (0...36_500).contains(days) else {
-                throw ValidationError("--days must be between 0 and 36500.")
+            for (name, value) in [("--days", days), ("--discarded-days", discardedDays)] {
+                guard (0...36_500).contains(value) else {
+                    throw ValidationError("\(name) must be between 0 and 36500.")
+                }
             }
         }
 
         func run() async throws {
             try await options.withQueue(parent.queue) { jobs, address in
-                let age = Duration.seconds(days * 86_400)
-                let count = try await jobs.prune(endedFor: age, archivingFor: nil)
+                let count = try await jobs.prune(
+                    endedFor: .seconds(days * 86_400),
+                    discardedFor: .seconds(discardedDays * 86_400), archivingFor: nil)
                 if options.printsJSON { return StandardOutput.writeLine("{\"deleted\":\(count)}") }
                 let text = count == 1 ? "1 job" : "\(count) jobs"
                 StandardOutput.writeLine("Deleted \(text) from \(address).")
@@ -148,6 +164,11 @@ extension Jobs {
 }
 
 extension JobQueue {
+    /// Whether a job is among those that can be listed, and not in the archive.
+    fileprivate func isListed(_ id: JobID) async throws -> Bool {
+        try await list(after: JobID(id.rawValue - 1), limit: 1).first?.id == id
+    }
+
     /// Calls a function with the given jobs; if there are none, with all jobs in some states, in
     /// parts.
     fileprivate func forEachPart(

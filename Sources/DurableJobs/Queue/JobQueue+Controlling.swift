@@ -132,14 +132,18 @@ extension JobQueue {
     ///
     /// - Parameters:
     ///   - age: the time since their end.
+    ///   - deadAge: the time since the end of discarded jobs, and of jobs that were cancelled
+    ///     because of them, during which they can be listed and retried; `age` if that is longer.
     ///   - archiveAge: how long the archive keeps jobs after their end; nil deletes them at once.
     /// - Returns: the number of jobs moved or deleted.
     @discardableResult
     public func prune(
-        endedFor age: Duration, archivingFor archiveAge: Duration? = .seconds(30 * 86_400)
+        endedFor age: Duration, discardedFor deadAge: Duration = .seconds(30 * 86_400),
+        archivingFor archiveAge: Duration? = .seconds(30 * 86_400)
     ) async throws -> Int {
         try await store.prune(
-            in: name, endedFor: age.limitedForStore, keepingFor: archiveAge?.limitedForStore
+            in: name, endedFor: age.limitedForStore, discardedFor: deadAge.limitedForStore,
+            keepingFor: archiveAge?.limitedForStore
         ).moved
     }
 }

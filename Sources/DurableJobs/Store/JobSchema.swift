@@ -6,11 +6,17 @@
 /// the ready order ascend; aging lowers it below `base_rank`.
 package enum JobSchema {
     /// The version that this library makes. It can also use a newer one that says so.
-    package static let version = 8
+    package static let version = 9
 
     /// The oldest version of the library's schema whose programs can use these tables. A migration
     /// that only adds indexes, tables, and columns with defaults leaves it as it is.
     static let compatible = 7
+
+    /// The ended jobs that nobody has to look at, and the *dead letters*: discarded jobs, and jobs
+    /// that were cancelled because of them, directly or through others. People repair the cause,
+    /// and retry all of these. Each condition has an index.
+    package static let isSettled = "state >= 10 AND state < 12 AND is_upstream = 0"
+    package static let isDeadLetter = "state >= 10 AND (state = 12 OR is_upstream = 1)"
 
     /// The statements that lead from the version before to each version.
     static let migrations: [[String]] = [
@@ -184,6 +190,18 @@ package enum JobSchema {
             // Programs of the version before neither write nor read the numbers of claims.
             "ALTER TABLE durable_job ADD COLUMN claim BIGINT NOT NULL DEFAULT 0",
             "ALTER TABLE durable_job_archive ADD COLUMN claim BIGINT NOT NULL DEFAULT 0",
+        ],
+        [
+            // Jobs that stay longer are not in the way of those that leave.
+            "DROP INDEX durable_job_ended",
+            """
+            CREATE INDEX durable_job_ended ON durable_job (queue, ended_at)
+                WHERE state >= 10 AND state < 12 AND is_upstream = 0
+            """,
+            """
+            CREATE INDEX durable_job_dead_letter ON durable_job (queue, ended_at)
+                WHERE state >= 10 AND (state = 12 OR is_upstream = 1)
+            """,
         ],
     ]
 

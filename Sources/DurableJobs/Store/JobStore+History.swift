@@ -11,8 +11,8 @@ package struct PruneProgress: Sendable, Hashable {
 
 extension JobStore {
     /// The number of jobs that one transaction of
-    /// ``prune(in:endedFor:keepingFor:portions:until:)`` moves. Results may be large, and other
-    /// transactions of a SQLite file wait meanwhile.
+    /// ``prune(in:endedFor:discardedFor:keepingFor:portions:until:)`` moves. Results may be large,
+    /// and other transactions of a SQLite file wait meanwhile.
     package static let prunedPortion = 100
 
     /// The archived jobs that are deleted first.
@@ -21,22 +21,41 @@ extension JobStore {
         ORDER BY ended_at LIMIT \(prunedPortion) {delete_skip_locked}
         """
 
+    /// The ended jobs that leave the table of jobs first: those with a condition of `JobSchema`.
+    package static func oldestEnded(_ condition: String) -> String {
+        """
+        SELECT id FROM durable_job WHERE queue = ? AND \(condition)
+            AND ended_at <= {now} - ? AND unresolved = 0 AND unpublished = 0
+            AND NOT EXISTS (
+                SELECT 1 FROM durable_job_edge e
+                WHERE e.dependency = durable_job.id AND e.resolved = 0)
+        ORDER BY ended_at LIMIT ? {delete_skip_locked}
+        """
+    }
+
     /// Moves jobs of a queue that ended some time ago to the archive, or deletes them; also deletes
     /// batches, and archived jobs that ended before another time. Some of them in each transaction.
     ///
     /// - Parameters:
+    ///   - age: the time since the end of the other jobs.
+    ///   - deadAge: the time since the end of dead letters; `age` if that is longer.
     ///   - portions: the most transactions for each of the three.
     ///   - isOver: asked before each transaction; if it returns true, the call returns.
     package func prune(
-        in queue: String, endedFor age: Duration, keepingFor archiveAge: Duration?,
-        portions: Int = .max, until isOver: () -> Bool = { false }
+        in queue: String, endedFor age: Duration, discardedFor deadAge: Duration,
+        keepingFor archiveAge: Duration?, portions: Int = .max,
+        until isOver: () -> Bool = { false }
     ) async throws -> PruneProgress {
+        let deadAge = max(age, deadAge)
         var progress = PruneProgress()
         progress.moved = try await repeating(portions, &progress.isDone, isOver) {
-            try await moveEnded(in: queue, age: age, isArchiving: archiveAge != nil)
+            try await moveEnded(
+                in: queue, ages: [(JobSchema.isSettled, age), (JobSchema.isDeadLetter, deadAge)],
+                isArchiving: archiveAge != nil)
         }
+        // A batch counts the jobs that may still be retried.
         _ = try await repeating(portions, &progress.isDone, isOver) {
-            try await pruneBatches(in: queue, olderThan: age + (archiveAge ?? .zero))
+            try await pruneBatches(in: queue, olderThan: deadAge + (archiveAge ?? .zero))
         }
         guard let archiveAge else { return progress }
         _ = try await repeating(portions, &progress.isDone, isOver) {
@@ -64,19 +83,20 @@ extension JobStore {
         return total
     }
 
+    /// - Parameter ages: for each condition, the time since the end of the jobs.
     private func moveEnded(
-        in queue: String, age: Duration, isArchiving: Bool
+        in queue: String, ages: [(condition: String, age: Duration)], isArchiving: Bool
     ) async throws -> Int {
         try await database.transaction(.relaxed) { session in
-            let rows = try session.query(
-                """
-                SELECT id FROM durable_job WHERE queue = ? AND state >= 10
-                    AND ended_at <= {now} - ? AND unresolved = 0 AND unpublished = 0
-                    AND NOT EXISTS (
-                        SELECT 1 FROM durable_job_edge e
-                        WHERE e.dependency = durable_job.id AND e.resolved = 0)
-                ORDER BY ended_at LIMIT \(Self.prunedPortion) {delete_skip_locked}
-                """, [.text(queue), .integer(age.milliseconds)])
+            var rows: [SQLRow] = []
+            for (condition, age) in ages where rows.count < Self.prunedPortion {
+                rows += try session.query(
+                    Self.oldestEnded(condition),
+                    [
+                        .text(queue), .integer(age.milliseconds),
+                        .integer(Int64(Self.prunedPortion - rows.count)),
+                    ])
+            }
             let ids: [[SQLValue]] = rows.map { $0.integer(0) }.sorted().map { [.integer($0)] }
             if isArchiving {
                 _ = try session.batch(

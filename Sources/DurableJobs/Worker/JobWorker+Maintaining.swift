@@ -114,8 +114,9 @@ extension JobWorker {
     /// - Returns: whether no such job is left.
     func moveHistory() async throws -> Bool {
         try await store.prune(
-            in: jobs.name, endedFor: options.history, keepingFor: options.archive,
-            portions: Self.historyPortions, until: { lease.withLock { $0.isOver } }
+            in: jobs.name, endedFor: options.history, discardedFor: options.discardedHistory,
+            keepingFor: options.archive, portions: Self.historyPortions,
+            until: { lease.withLock { $0.isOver } }
         ).isDone
     }
 

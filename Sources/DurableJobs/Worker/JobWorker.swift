@@ -45,10 +45,14 @@ public final class JobWorker: Sendable {
         /// nil, which is the default, raises none.
         public var aging: Duration?
         /// For how long jobs that have ended stay among the others, where they can be listed and
-        /// retried; a day unless set.
+        /// retried; a day unless set. ``discardedHistory`` is for those that have failed.
         public var history = Duration.seconds(86_400)
+        /// For how long discarded jobs stay among the others, where they can be listed and retried,
+        /// with those that were cancelled because of them; thirty days unless set, and never less
+        /// than `history`.
+        public var discardedHistory = Duration.seconds(30 * 86_400)
         /// For how long ended jobs are kept in the archive after their end, so that their results
-        /// can be read; a month unless set. Nil deletes jobs when their `history` is over.
+        /// can be read; a month unless set. Nil deletes jobs when their history is over.
         public var archive: Duration? = .seconds(30 * 86_400)
         /// The bytes of attachments in the queue, 2 GiB unless set, from which on jobs with an
         /// attachment are postponed until programs have removed some; see

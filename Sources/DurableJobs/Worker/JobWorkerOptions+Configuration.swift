@@ -25,6 +25,7 @@ extension JobWorker.Options {
             aging = time
         }
         if let time = try values.seconds("historySeconds") { history = time }
+        if let time = try values.seconds("discardedHistorySeconds") { discardedHistory = time }
         if values.text("archiveSeconds") == "none" {
             archive = nil
         } else if let time = try values.seconds("archiveSeconds") {

@@ -199,7 +199,7 @@ struct AttachmentContractTests {
         "ALTER TABLE durable_job_batch DROP COLUMN writer_until",
         "ALTER TABLE durable_job_schema DROP COLUMN compatible",
         "ALTER TABLE durable_job DROP COLUMN claim",
-        "ALTER TABLE durable_job_archive DROP COLUMN claim",
+        "ALTER TABLE durable_job_archive DROP COLUMN claim", "DROP INDEX durable_job_dead_letter",
         "UPDATE durable_job_schema SET version = 1",
     ]
 
