@@ -38,7 +38,7 @@ final class PostgresDatabase: JobDatabase {
         listener = PostgresListener(target)
         notifier = PostgresNotifier(beats)
         let (store, program) = (description, program)
-        let (found, identity) = try await Self.explaining(store) {
+        let (found, identity) = try await Self.opening(target) {
             try await program.transaction(PostgresBeginning()) { session in
                 // Excludes other processes that make or migrate the tables.
                 _ = try session.query("SELECT pg_advisory_xact_lock(7236837458)")
@@ -63,7 +63,7 @@ final class PostgresDatabase: JobDatabase {
         let target = try PostgresTarget(url)
         let link = PostgresLink(target, label: "version")
         // The link's end closes the connection, too.
-        let version = try await explaining(target.description) {
+        let version = try await opening(target) {
             try await link.transaction(PostgresBeginning(begin: "BEGIN READ ONLY")) { session in
                 if let schema { try search(schema, session) }
                 return try JobSchema.version(session)
@@ -97,6 +97,13 @@ final class PostgresDatabase: JobDatabase {
         } catch let error as PostgresFailure {
             throw Self.error(error, store)
         }
+    }
+
+    /// Calls a function that opens the store, and describes its failures for people.
+    private static func opening<Result>(
+        _ target: PostgresTarget, _ body: () async throws -> Result
+    ) async throws -> Result {
+        try await target.advising { try await explaining(target.description, body) }
     }
 
     static func error(_ failure: PostgresFailure, _ store: String) -> JobError {

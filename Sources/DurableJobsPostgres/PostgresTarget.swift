@@ -77,7 +77,7 @@ struct PostgresTarget: Sendable {
         guard PQstatus(connection) == CONNECTION_OK else {
             let text = String(cString: PQerrorMessage(connection))
             PQfinish(connection)
-            throw JobError.unavailableStore(store: description, reason: explain(text))
+            throw JobError.unavailableStore(store: description, reason: clean(text))
         }
         let version = PQserverVersion(connection)
         guard version >= Self.oldestServer else {
@@ -105,16 +105,33 @@ struct PostgresTarget: Sendable {
 
     // MARK: Messages
 
-    /// Returns the message of libpq without the password, and with the commands that help. Each
-    /// command is on a line of its own, so that it can be copied. A full stop may follow the text.
-    func explain(_ message: String) -> String {
+    /// Returns the message of libpq in one line, and without the password.
+    private func clean(_ message: String) -> String {
         let lines = message.split(whereSeparator: \.isNewline).map {
             $0.drop(while: \.isWhitespace)
         }
-        var text = lines.joined(separator: "; ")
-        if let password, !password.isEmpty {
-            text = text.replacing(password, with: "…")
+        let text = lines.joined(separator: "; ")
+        guard let password, !password.isEmpty else { return text }
+        return text.replacing(password, with: "…")
+    }
+
+    /// Calls a function that opens the store; adds to its error what a person can do.
+    ///
+    /// Only a program that opens a store has a person who reads that. A connection that is lost
+    /// later had been made before, so its error gets no advice: it would be the error of jobs, and
+    /// a warning of each attempt to connect again.
+    func advising<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch JobError.unavailableStore(let store, let reason) {
+            throw JobError.unavailableStore(store: store, reason: advise(on: reason))
         }
+    }
+
+    /// Returns a message with the commands that help. Each command is on a line of its own, so that
+    /// it can be copied. A full stop may follow the text.
+    func advise(on message: String) -> String {
+        let text = clean(message)
         for (sign, help) in Self.remedies where text.contains(sign) {
             let end = text.hasSuffix("?") || text.hasSuffix(".") ? "" : "."
             return "\(text)\(end)\(help.replacing("NAME", with: database))"

@@ -1,15 +1,22 @@
 #if DurableJobs && Telemetry
 import DurableJobs
 import Logging
+import OperationsRuntime
 
 /// The messages about a queue's jobs and workers.
-struct JobLog: Sendable {
+final class JobLog: Sendable {
     private let logger: Logger
+    private let now: @Sendable () -> Duration
+    private let outage = Locked(OutageLog())
 
-    init(_ logger: Logger, queue: String) {
+    /// - Parameter now: the time on any clock that does not go back.
+    init(
+        _ logger: Logger, queue: String,
+        now: @escaping @Sendable () -> Duration = { .nanoseconds(Int64(continuousNanoseconds())) }
+    ) {
         var logger = logger
         logger[metadataKey: "queue"] = "\(queue)"
-        self.logger = logger
+        (self.logger, self.now) = (logger, now)
     }
 
     func report(_ event: JobWorkerEvent) {
@@ -32,7 +39,25 @@ struct JobLog: Sendable {
         case .heartbeatLate(let time):
             logger.warning("Heartbeat was late", metadata: ["duration": "\(time)"])
         case .storeFailed(let reason):
-            logger.warning("Store has failed", metadata: ["error.message": "\(reason)"])
+            let time = now()
+            guard let line = outage.withLock({ $0.failed(at: time) }) else { return }
+            report(line, ["error.message": "\(reason)"])
+        case .storeRecovered(let time):
+            guard let line = outage.withLock({ $0.recovered(after: time) }) else { return }
+            report(line, [:])
+        }
+    }
+
+    private func report(_ line: OutageLog.Line, _ metadata: Logger.Metadata) {
+        func about(_ time: Duration, _ failures: Int) -> Logger.Metadata {
+            metadata.merging(["duration": "\(time)", "failures": "\(failures)"]) { $1 }
+        }
+        switch line {
+        case .begins: logger.warning("Store has failed", metadata: metadata)
+        case .goesOn(let time, let failures):
+            logger.warning("Store still fails", metadata: about(time, failures))
+        case .over(let time, let failures):
+            logger.notice("Store works again", metadata: about(time, failures))
         }
     }
 

@@ -34,8 +34,8 @@ extension JobQueue {
     /// that of the worker.
     ///
     /// - Parameters:
-    ///   - logger: receives discarded jobs as errors, problems of workers as warnings, and
-    ///     everything else at the level `debug`.
+    ///   - logger: receives discarded jobs as errors, problems of workers as warnings, the end
+    ///     of an outage as a notice, and everything else at the level `debug`.
     ///   - metrics: makes the metrics.
     ///   - tracer: makes the spans.
     ///   - options: further settings.

@@ -64,19 +64,28 @@ final class JobTelemetry: JobQueueObserver {
         guard let metrics, let interval else { return }
         // The task must retain neither the queue object nor this object.
         // A program may block Swift's own pool, whose threads also end the sleep of a task.
-        let task = Task(executorPreference: PoolExecutor.timers) { [weak queue, log, isOver] in
-            while let pause = await Self.sample(queue, every: interval, metrics, log) {
+        let task = Task(executorPreference: PoolExecutor.timers) {
+            [weak queue, log, isOver] in
+            while let pause = await Self.sample(queue, every: interval, metrics, log, isOver) {
                 await isOver.wait(atMost: pause)
             }
+            queue?.health.forget(isOver)
         }
         sampler.withLock { $0 = task }
     }
 
     /// Returns the time until the next sample; nil if there will be none.
+    ///
+    /// - Parameter owner: identifies the loop.
     private static func sample(
-        _ queue: JobQueue?, every interval: Duration, _ metrics: JobMetrics, _ log: JobLog?
+        _ queue: JobQueue?, every interval: Duration, _ metrics: JobMetrics, _ log: JobLog?,
+        _ owner: AutoResetEvent
     ) async -> Duration? {
         guard let queue, !Task.isCancelled else { return nil }
+        func report(_ event: JobWorkerEvent) {
+            metrics.report(event)
+            log?.report(event)
+        }
         let start = ContinuousClock.now
         do {
             let depth = try await queue.store.depth(of: queue.name)
@@ -85,9 +94,13 @@ final class JobTelemetry: JobQueueObserver {
         } catch JobError.closed {
             return nil
         } catch {
-            let event = JobWorkerEvent.storeFailed("\(error)")
-            metrics.report(event)
-            log?.report(event)
+            queue.health.failed(.samples, of: owner)
+            report(.storeFailed("\(error)"))
+            // Soon, because the end of the outage is reported when all loops have seen it.
+            return max(.milliseconds(1), min(interval, .seconds(1)))
+        }
+        if let time = queue.health.succeeded(.samples, of: owner) {
+            report(.storeRecovered(after: time))
         }
         return max(interval, .milliseconds(1), start.duration(to: .now) * 50)
     }

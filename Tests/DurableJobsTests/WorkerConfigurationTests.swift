@@ -21,6 +21,7 @@ struct WorkerConfigurationTests {
         #expect(read.gracePeriod == defaults.gracePeriod && read.aging == nil)
         #expect(read.history == defaults.history && read.archive == defaults.archive)
         #expect(read.discardedHistory == .seconds(30 * 86_400))
+        #expect(read.startPatience == .seconds(60))
         #expect(read.attachmentLimit == defaults.attachmentLimit)
     }
 
@@ -28,6 +29,7 @@ struct WorkerConfigurationTests {
         let read = try options(environment: [
             "JOBS_LEASE_SECONDS": "20", "JOBS_DEATH_LIMIT": "5",
             "JOBS_GRACE_PERIOD_SECONDS": "2.5", "JOBS_AGING_SECONDS": "60",
+            "JOBS_START_PATIENCE_SECONDS": "0",
             "JOBS_HISTORY_SECONDS": "0", "JOBS_ARCHIVE_SECONDS": "none",
             "JOBS_DISCARDED_HISTORY_SECONDS": "604800", "JOBS_ATTACHMENT_LIMIT_BYTES": "1000",
         ])
@@ -35,6 +37,7 @@ struct WorkerConfigurationTests {
         #expect(read.gracePeriod == .seconds(2.5) && read.aging == .seconds(60))
         #expect(read.history == .zero && read.archive == nil && read.attachmentLimit == 1_000)
         #expect(read.discardedHistory == .seconds(7 * 86_400))
+        #expect(read.startPatience == .zero)
     }
 
     @Test func typedValuesSetOptions() throws {

@@ -17,4 +17,9 @@ final class Complaints: Sendable {
         guard isNew, let text = reason.split(whereSeparator: \.isNewline).first else { return nil }
         return "\(text)\(text.hasSuffix(".") ? "" : ".") Trying again."
     }
+
+    /// The line to print when the queue can be used again; nil if nothing was printed before.
+    func lineAboutEnd() -> String? {
+        last.withLock { $0.take() } == nil ? nil : "The queue can be used again."
+    }
 }

@@ -118,6 +118,8 @@ extension Process {
                 _ = workshop.takeProduct(of: job)
             case .storeFailed(let reason):
                 if let line = complaints.line(about: reason) { Task { await report.note(line) } }
+            case .storeRecovered:
+                if let line = complaints.lineAboutEnd() { Task { await report.note(line) } }
             default: break
             }
         }

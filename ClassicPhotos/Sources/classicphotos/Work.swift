@@ -126,6 +126,8 @@ final class WorkReport: Sendable {
                 "This worker could not reach the queue for too long; others process its photos.\n")
         case .storeFailed(let reason):
             if let line = complaints.line(about: reason) { Terminal.writeError("\(line)\n") }
+        case .storeRecovered:
+            if let line = complaints.lineAboutEnd() { Terminal.writeError("\(line)\n") }
         case .fenced(let job, _, _): _ = workshop.takeProduct(of: job)
         case .exchanged, .started, .heartbeatLate: break
         }

@@ -28,6 +28,7 @@ public final class JobQueue: Sendable {
     public let name: String
     package let store: JobStore
     package let observer = Locked<(any JobQueueObserver)?>(nil)
+    package let health = StoreHealth()
     let signals = LocalSignals()
     let waits: OutcomeWaits
 

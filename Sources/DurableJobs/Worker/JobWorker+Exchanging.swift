@@ -46,8 +46,9 @@ extension JobWorker {
                     state.exchangeFailed(exchange, group, now: now)
                 }
             }
-            return report(.storeFailed(JobCoding.describe(error)))
+            return storeFailed(error, in: .exchanges)
         }
+        storeAnswered(in: .exchanges)
         let now = Machine.timeSinceBoot
         let (claimed, overtaken, generation) = state.withLock { state in
             let claimed = state.exchanged(exchange, answer, now: now)

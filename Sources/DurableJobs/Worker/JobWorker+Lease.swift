@@ -21,6 +21,28 @@ extension JobWorker {
         watchdog.signal()
     }
 
+    /// Registers at the start of the worker; waits for a store that cannot be reached yet.
+    ///
+    /// - Returns: false if the worker was stopped meanwhile.
+    func registerFirst() async throws -> Bool {
+        let start = Machine.timeSinceBoot
+        var tries = 0
+        while true {
+            do {
+                try await register()
+                storeAnswered(in: .heartbeats)
+                return true
+            } catch let error where StartPatience.isWorthWaiting(for: error) {
+                let rest = start + options.startPatience - Machine.timeSinceBoot
+                guard rest > .zero else { throw error }
+                guard !state.withLock({ $0.isStopping }) else { return false }
+                storeFailed(error, in: .heartbeats)
+                await wakeUp.wait(atMost: min(rest, StartPatience.pause(after: tries)))
+                tries += 1
+            }
+        }
+    }
+
     /// Whether no lease lasts at this moment.
     var isLeaseOver: Bool {
         guard !Faults.noWatchdog else { return false }
@@ -51,6 +73,7 @@ extension JobWorker {
             do {
                 let answer = try await store.beat(
                     worker, lease: options.lease, isStopping: isStopping)
+                storeAnswered(in: .heartbeats)
                 hasToldStop = isStopping
                 guard answer.isAlive else {
                     loseLease(of: worker)
@@ -59,7 +82,7 @@ extension JobWorker {
                 renewed(worker, until: start + options.lease)
                 for (job, reason) in answer.cancelled { cancel(job, because: reason) }
             } catch {
-                report(.storeFailed(JobCoding.describe(error)))
+                storeFailed(error, in: .heartbeats)
                 due = Machine.timeSinceBoot + min(period, .milliseconds(200))
             }
         }
@@ -72,11 +95,12 @@ extension JobWorker {
         do {
             let start = Machine.timeSinceBoot
             try await register()
+            storeAnswered(in: .heartbeats)
             jobsAdded()
             store.database.announce(jobs.name)
             return start + options.lease / 5
         } catch {
-            report(.storeFailed(JobCoding.describe(error)))
+            storeFailed(error, in: .heartbeats)
             return Machine.timeSinceBoot + .milliseconds(200)
         }
     }

@@ -65,10 +65,11 @@ extension JobWorker {
             var pause = schedule.pause
             do {
                 let isDone = try await performTurn(&schedule, &sweep)
+                storeAnswered(in: .maintenance)
                 // The next turn begins at once.
                 if !isDone { pause = .zero }
             } catch {
-                report(.storeFailed(JobCoding.describe(error)))
+                storeFailed(error, in: .maintenance)
             }
             await upkeep.wait(atMost: pause)
         }

@@ -41,6 +41,13 @@ public final class JobWorker: Sendable {
         /// How long running jobs may go on when the worker is asked to stop; 10 s unless set. After
         /// that the worker cancels them and hands them back.
         public var gracePeriod = Duration.seconds(10)
+        /// How long a worker waits at its start for a store that cannot be reached, before
+        /// ``JobWorker/run()`` throws; a minute unless set. So a worker that is a service does not
+        /// end its group because the database starts a little later. Once it runs, a worker waits
+        /// for the store without a limit.
+        ///
+        /// ``JobQueue/init(_:in:waitingFor:reporting:)`` waits before, when the queue is opened.
+        public var startPatience = Duration.seconds(60)
         /// The time after which a ready job is raised to the next priority, so that no job starves;
         /// nil, which is the default, raises none.
         public var aging: Duration?
@@ -132,8 +139,11 @@ public final class JobWorker: Sendable {
     /// With the package trait `ServiceLifecycle`, a graceful shutdown of the task has that effect,
     /// too.
     ///
-    /// - Throws: an error of the store if the worker cannot register at the beginning. Later errors
-    ///   of the store go to the observer, and the worker tries again.
+    /// A store that cannot be reached at the beginning is waited for, up to
+    /// ``JobWorker/Options/startPatience``. Meanwhile, and later, errors of the store go to the
+    /// observer.
+    ///
+    /// - Throws: an error of the store if the worker cannot register within that time.
     /// - Precondition: the worker has not run before.
     public func run() async throws {
         let isFirst = lease.withLock { lease in
@@ -145,7 +155,13 @@ public final class JobWorker: Sendable {
     }
 
     private func runUntilStopped() async throws {
-        try await register()
+        defer { jobs.health.forget(self) }
+        let isRegistered = try await withTaskCancellationHandler {
+            try await registerFirst()
+        } onCancel: {
+            stop()
+        }
+        guard isRegistered else { return }
         try? await performer.attachments.update(from: jobs)
         let local = jobs.signals.add { [weak self] in self?.jobsAdded() }
         let watch = store.database.watch(jobs.name) { [weak self] in self?.jobsAdded() }
@@ -209,6 +225,16 @@ public final class JobWorker: Sendable {
     func report(_ ended: [EndedJob]) {
         guard isObserved else { return }
         for job in ended { report(job.event) }
+    }
+
+    func storeFailed(_ error: any Error, in loop: StoreHealth.Loop) {
+        jobs.health.failed(loop, of: self)
+        report(.storeFailed(JobCoding.describe(error)))
+    }
+
+    func storeAnswered(in loop: StoreHealth.Loop) {
+        guard let time = jobs.health.succeeded(loop, of: self) else { return }
+        report(.storeRecovered(after: time))
     }
 
     func report(_ event: JobWorkerEvent) {

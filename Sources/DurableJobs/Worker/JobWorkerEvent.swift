@@ -19,7 +19,11 @@ public enum JobWorkerEvent: Sendable {
     case leaseLost
     /// A heartbeat came later than it was due, by this time.
     case heartbeatLate(by: Duration)
-    /// A transaction of the store failed, and will be tried again.
+    /// A transaction of the store failed, and will be tried again. In an outage, each worker
+    /// reports several of these in a second.
     case storeFailed(String)
+    /// The store failed for this time, and answers all loops of the workers again that were made
+    /// with the same queue object. The worker that noticed it reports it, once.
+    case storeRecovered(after: Duration)
 }
 #endif

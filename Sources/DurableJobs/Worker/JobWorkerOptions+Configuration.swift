@@ -21,6 +21,7 @@ extension JobWorker.Options {
         if let lease = try values.seconds("leaseSeconds", from: 1) { self.lease = lease }
         if let limit = try values.int("deathLimit", from: 1) { deathLimit = limit }
         if let time = try values.seconds("gracePeriodSeconds") { gracePeriod = time }
+        if let time = try values.seconds("startPatienceSeconds") { startPatience = time }
         if let time = try values.seconds("agingSeconds", from: .leastNonzeroMagnitude) {
             aging = time
         }

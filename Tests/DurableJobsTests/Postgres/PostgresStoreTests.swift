@@ -55,6 +55,34 @@ struct PostgresStoreTests {
         #expect(database.hasSuffix(command + "Then try again"))
     }
 
+    /// The error of a call becomes that of a job, and a warning of each try to connect again.
+    @Test func connectionsThatAreLostLaterGetNoCommands() async throws {
+        try await withDatabase { url in
+            let queue = try await JobQueue(in: .postgres(url))
+            let name = try await queue.store.database.transaction(.reading) {
+                try $0.query("SELECT current_database()::TEXT").first?.text(0) ?? ""
+            }
+            let administration = PostgresLink(
+                try PostgresTarget(PostgresCluster.url("postgres")), label: "administration")
+            for statement in [
+                "ALTER DATABASE \(name) ALLOW_CONNECTIONS false",
+                """
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'
+                """,
+            ] {
+                try await administration.perform { _ = try PostgresSession($0).query(statement) }
+            }
+            await administration.close()
+            let error = await #expect(throws: JobError.self) { try await queue.counts() }
+            let text = try #require(error?.description)
+            #expect(text.contains("not currently accepting connections"))
+            #expect(!text.contains("sudo") && !text.contains("\n"))
+            // A program that starts now gets them.
+            #expect(await refusal(url).contains("sudo -u postgres createdb"))
+            await queue.close()
+        }
+    }
+
     /// Messages of libpq that need another kind of server.
     @Test(arguments: [
         ("server does not support SSL, but SSL was required", "sslmode"),
@@ -64,7 +92,7 @@ struct PostgresStoreTests {
     ])
     func messagesOfTheServerNameARemedy(_ message: String, _ remedy: String) throws {
         let target = try PostgresTarget("postgres://u:pa55word@h/photos")
-        let text = target.explain("\(message) (pa55word)\n")
+        let text = target.advise(on: "\(message) (pa55word)\n")
         #expect(text.contains(message) && text.contains(remedy))
         #expect(!text.contains("pa55word"))
     }
