@@ -385,6 +385,10 @@ struct QueueTests {
             #expect(
                 try await jobs("show", "99").errors == "Error: There is no job 99 in \(queue).\n")
 
+            // What has failed stays, and can be retried.
+            #expect(
+                try await jobs("prune", "--days", "0").output == "Deleted 2 jobs from \(queue).\n")
+            #expect(try await jobs().output.hasSuffix("1 job in \(queue): 1 discarded.\n"))
             #expect(try await jobs("retry", "--failed").output == "Job \(id) is available again.\n")
             let cancelled = try await jobs("cancel", id, "--json")
             #expect(cancelled.output == "{\"id\":\(id),\"state\":\"cancelled\"}\n")
@@ -402,7 +406,7 @@ struct QueueTests {
             #expect(again.output.contains("Wrote 1 of 3 photos"))
             #expect(try await jobs("prune").output == "Deleted 0 jobs from \(queue).\n")
             #expect(
-                try await jobs("prune", "--days", "0").output == "Deleted 3 jobs from \(queue).\n")
+                try await jobs("prune", "--days", "0").output == "Deleted 1 job from \(queue).\n")
             #expect(try await jobs().output == "There are no jobs in \(queue).\n")
             #expect(try await jobs("cancel", "--all").output.hasPrefix("There are no unfinished"))
         }
