@@ -181,6 +181,9 @@ final class PostgresDatabase: JobDatabase {
         for name in ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"] {
             parameters.append((name, "'off'"))
         }
+        // The server would plan each statement about arrays anew, for the number of their elements.
+        // The plan is the same for any number, and to make it takes longer than to claim the jobs.
+        if lane == .worker { parameters.append(("plan_cache_mode", "'force_generic_plan'")) }
         let calls = parameters.map { "set_config('\($0.0)', \($0.1), true)" }
         return PostgresBeginning(
             begin: kind == .reading ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN",

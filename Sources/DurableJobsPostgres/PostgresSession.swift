@@ -145,6 +145,8 @@ final class PostgresSession: SQLSession {
         return try pipeline(translations[statement.arrays], portions).flatMap { $0 }
     }
 
+    var locksRows: Bool { true }
+
     func endsWithNextStatement() {
         switch progress {
         case .notBegun(let beginning): progress = .ending(beginning)

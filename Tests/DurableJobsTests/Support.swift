@@ -223,6 +223,8 @@ final class WatchedSession: SQLSession {
         (self.session, self.mayInsert) = (session, mayInsert)
     }
 
+    var locksRows: Bool { session.locksRows }
+
     func query(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
         try session.query(sql, arguments)
     }

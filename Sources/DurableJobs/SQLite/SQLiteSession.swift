@@ -21,6 +21,9 @@ struct SQLiteSession: SQLSession {
 
     private static let translations = TranslationCache(dialect)
 
+    /// One transaction at a time writes.
+    var locksRows: Bool { false }
+
     func query(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
         try connection.statement(Self.translations[sql]).rows(arguments)
     }

@@ -87,6 +87,9 @@ package protocol SQLSession {
     /// executions, in any order.
     func query(_ statement: TableStatement, _ given: [[SQLValue]]) throws -> [SQLRow]
 
+    /// Whether other transactions run at the same time, so that statements lock rows.
+    var locksRows: Bool { get }
+
     /// Says that the next statement is the last one of the transaction. A database may commit the
     /// transaction together with it.
     func endsWithNextStatement()

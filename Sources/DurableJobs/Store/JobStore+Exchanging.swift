@@ -205,16 +205,16 @@ extension JobStore {
         if exchange.mayClaimSuspect {
             var suspect = exchange
             (suspect.wanted, suspect.from) = (1, .start)
-            picked = try pick(suspect, isSuspect: true, session)
+            picked = try Choosing.choose(suspect, isSuspect: true, skipped, session)
             answer.isSuspect = !picked.isEmpty
         }
         if picked.isEmpty {
-            picked = try pick(exchange, isSuspect: false, session)
+            picked = try Choosing.choose(exchange, isSuspect: false, skipped, session)
             if isFullLook { answer.hasSuspects = try hasSuspects(exchange, session) }
         }
         answer.lookTime = Machine.timeSinceBoot - start
         let last = answer.isSuspect ? nil : picked.last
-        answer.end = last.map(Self.place) ?? (isFullLook ? nil : exchange.from)
+        answer.end = last.map(ReadyPlace.init) ?? (isFullLook ? nil : exchange.from)
         let free = try lockKeys(picked, exchange.queue, session)
         let rows = try session.query(
             Self.take,
@@ -228,10 +228,6 @@ extension JobStore {
         if !answer.isFull {
             answer.nextDue = try nextDue(exchange.queue, session)
         }
-    }
-
-    private static func place(_ row: SQLRow) -> ReadyPlace {
-        ReadyPlace(rank: row.integer(1), position: row.integer(2), id: row.integer(0))
     }
 
     /// Whether the worker is the first of those that perform a suspect of its queue.
@@ -252,35 +248,6 @@ extension JobStore {
                 .text(exchange.worker),
             ]
         ).isEmpty
-    }
-
-    private func pick(
-        _ exchange: Exchange, isSuspect: Bool, _ session: any SQLSession
-    ) throws -> [SQLRow] {
-        guard !exchange.performed.isEmpty else { return [] }
-        // A look for each type of job: jobs that this worker does not perform cost nothing.
-        var arguments: [SQLValue] = []
-        let looks = exchange.performed.indices.map { number in
-            let type = exchange.performed[number]
-            arguments += [
-                .text(exchange.queue), .text(type.name), .integer(Int64(type.version)),
-                .integer(exchange.from.rank), .integer(exchange.from.position),
-                .integer(exchange.from.id), .integer(Int64(exchange.suspectDeaths)),
-                .integer(Int64(exchange.wanted)),
-            ]
-            return """
-                SELECT * FROM (
-                    SELECT id, rank, position, exclusive_key FROM durable_job
-                    WHERE queue = ? AND name = ? AND version <= ? AND state = 2 AND parked = 0
-                        AND (rank, position, id) > (?, ?, ?)
-                        AND \(isSuspect ? "deaths > 0 AND deaths >= ?" : "deaths < ?")
-                    ORDER BY rank, position, id LIMIT ? {skip_locked}) AS look\(number)
-                """
-        }
-        arguments.append(.integer(Int64(exchange.wanted)))
-        return try session.query(
-            "\(looks.joined(separator: " UNION ALL ")) ORDER BY rank, position, id LIMIT ?",
-            arguments)
     }
 
     /// Writes the exclusive keys of the jobs, and returns the jobs whose key was free.
@@ -311,7 +278,7 @@ extension JobStore {
             token: AttemptToken(
                 job: JobID(pick.integer(0)), claim: exchange.claim, worker: exchange.worker),
             attempt: Int(row.integer(1)), name: row.text(2) ?? "", version: Int(row.integer(3)),
-            arguments: row.bytes(4) ?? Data(), place: Self.place(pick),
+            arguments: row.bytes(4) ?? Data(), place: ReadyPlace(pick),
             failures: Int(row.integer(5)), retryLimit: Int(row.integer(6)), backoff: row.text(7),
             timeout: row.optionalInteger(8).map { Duration(milliseconds: $0) },
             deadline: row.optionalInteger(9), claimedAt: row.integer(10),

@@ -7,6 +7,7 @@ import Operations
 /// order of their numbers, so that transactions never wait for each other in a circle.
 package struct JobStore: Sendable {
     package let database: any JobDatabase
+    let skipped = SkippedCandidates()
 
     package init(_ database: any JobDatabase) { self.database = database }
 
