@@ -202,6 +202,13 @@ package enum JobSchema {
             CREATE INDEX durable_job_dead_letter ON durable_job (queue, ended_at)
                 WHERE state >= 10 AND (state = 12 OR is_upstream = 1)
             """,
+            // For counts and lists. A claim does not write it, because running jobs are few, and
+            // are found by their workers.
+            """
+            CREATE INDEX durable_job_listed ON durable_job (queue, state, name, id)
+                WHERE state <> 3
+            """,
+            "DROP INDEX durable_job_ready",
         ],
     ]
 

@@ -126,72 +126,128 @@ extension JobStore {
         in queue: String, states: [JobState], name: String?, after id: JobID?, limit: Int
     ) async throws -> [StoredJob] {
         try await database.transaction(.reading) { session in
-            var sql = "SELECT \(Self.columns) \(Self.joinedWorker) WHERE j.queue = ? AND j.id > ?"
-            var arguments: [SQLValue] = [.text(queue), .integer(id?.rawValue ?? 0)]
-            if !states.isEmpty {
-                let numbers = states.map { "\($0.rawValue)" }.joined(separator: ", ")
-                sql += " AND j.state IN (\(numbers))"
+            let last = SQLValue.integer(id?.rawValue ?? 0)
+            guard !states.isEmpty || name != nil else {
+                return try session.query(
+                    """
+                    SELECT \(Self.columns) \(Self.joinedWorker) WHERE j.queue = ? AND j.id > ?
+                    ORDER BY j.id LIMIT ?
+                    """, [.text(queue), last, .integer(Int64(limit))]
+                ).map(Self.job)
             }
-            if let name {
-                sql += " AND j.name = ?"
-                arguments.append(.text(name))
+            // The index has the order of the numbers for each state and name apart.
+            let states = Set(states.isEmpty ? JobState.allCases : states)
+            var groups: [[SQLValue]] = []
+            for state in states where state != .running {
+                let names = try name.map { [$0] } ?? Self.names(of: state, in: queue, session)
+                groups += names.map {
+                    let group: [SQLValue] = [
+                        .text(queue), .integer(Int64(state.rawValue)), .text($0),
+                    ]
+                    return group + [last] + group + [.integer(Int64(limit))]
+                }
             }
-            arguments.append(.integer(Int64(limit)))
-            return try session.query(sql + " ORDER BY j.id LIMIT ?", arguments).map(Self.job)
+            var ids = try session.batch(Self.listed, groups).joined().map { $0.integer(0) }
+            if states.contains(.running) {
+                // Without the sum PostgreSQL may read all jobs in the order of their numbers.
+                ids += try session.query(
+                    """
+                    SELECT id FROM durable_job WHERE queue = ? AND state = 3 AND id + 0 > ?
+                        \(name == nil ? "" : "AND name = ?")
+                    """, [.text(queue), last] + (name.map { [.text($0)] } ?? [])
+                ).map { $0.integer(0) }
+            }
+            return try session.query(
+                Self.numbered, ids.sorted().prefix(limit).map { [.integer($0)] }
+            ).map(Self.job).sorted { $0.id < $1.id }
         }
     }
 
+    /// The jobs of one state and name. With four equations PostgreSQL might take another index with
+    /// the order of the numbers, and read all jobs before the first one that it looks for.
+    static let listed = """
+        SELECT id FROM durable_job
+        WHERE (queue, state, name, id) > (?, ?, ?, ?) AND (queue, state, name) <= (?, ?, ?)
+            AND state <> 3
+        ORDER BY queue, state, name, id LIMIT ?
+        """
+
+    private static let numbered = TableStatement(
+        ["job": .integer],
+        """
+        SELECT \(columns) FROM given JOIN durable_job j ON j.id = job
+        LEFT JOIN durable_job_worker w ON w.id = j.worker AND j.state = 3
+        """)
+
+    /// Returns the names of a queue's jobs in a state, one step in the index for each of them.
+    static func names(
+        of state: JobState, in queue: String, _ session: any SQLSession
+    ) throws -> [String] {
+        func first(_ more: String) -> String {
+            """
+            SELECT MIN(name) FROM durable_job
+            WHERE queue = ? AND state = ? AND state <> 3 \(more)
+            """
+        }
+        let place: [SQLValue] = [.text(queue), .integer(Int64(state.rawValue))]
+        return try session.query(
+            """
+            WITH RECURSIVE names(found) AS (
+                \(first("")) UNION ALL
+                SELECT (\(first("AND name > found"))) FROM names WHERE found IS NOT NULL)
+            SELECT found FROM names WHERE found IS NOT NULL
+            """, place + place
+        ).compactMap { $0.text(0) }
+    }
+
     /// Returns the number of jobs in each state, without archived ones.
+    ///
+    /// - Complexity: O(number of jobs in the queue), in an index.
     package func counts(of queue: String) async throws -> [JobState: Int] {
         try await database.transaction(.reading) { session in
-            let rows = try session.query(
-                "SELECT state, COUNT(*) FROM durable_job WHERE queue = ? GROUP BY state",
-                [.text(queue)])
-            return rows.reduce(into: [:]) { $0[$1.state(0)] = Int($1.integer(1)) }
+            try Self.counts(of: queue, Self.counted, session)
         }
+    }
+
+    /// The numbers of jobs by their states, without running ones.
+    static let counted = """
+        SELECT state, COUNT(*) FROM durable_job WHERE queue = ? AND state <> 3 GROUP BY state
+        """
+
+    /// - Parameter statement: counts jobs without running ones, which are counted in any case.
+    private static func counts(
+        of queue: String, _ statement: String, _ session: any SQLSession
+    ) throws -> [JobState: Int] {
+        var counts: [JobState: Int] = [:]
+        for row in try session.query(statement, [.text(queue)]) {
+            counts[row.state(0)] = Int(row.integer(1))
+        }
+        let running = try session.query(
+            "SELECT COUNT(*) FROM durable_job WHERE queue = ? AND state = 3", [.text(queue)])
+        if let number = running.first?.integer(0), number > 0 { counts[.running] = Int(number) }
+        return counts
     }
 
     /// Returns the number of unfinished jobs in each state, and the age of the oldest ready one.
     ///
     /// Reads unfinished jobs only, by indexes: the cost does not depend on the history.
     ///
-    /// - Complexity: O(number of unfinished jobs in the queue, of running jobs in the store, and of
-    ///   dependencies in the store that have not ended).
+    /// - Complexity: O(number of unfinished jobs in the queue, and of running jobs in the store).
     package func depth(of queue: String) async throws -> QueueDepth {
         try await database.transaction(.reading) { session in
             var depth = QueueDepth()
-            func count(_ state: JobState, _ condition: String) throws {
-                let number = try session.query(
-                    "SELECT COUNT(*) FROM durable_job WHERE queue = ? AND \(condition)",
-                    [.text(queue)]
-                ).first?.integer(0)
-                if let number, number > 0 { depth.counts[state] = Int(number) }
-            }
-            try count(
-                .blocked,
+            depth.counts = try Self.counts(
+                of: queue,
                 """
-                state = 0
-                    AND id IN (SELECT dependent FROM durable_job_edge WHERE resolved = 0)
-                """)
-            try count(.running, "state = 3")
-            for row in try session.query(
-                """
-                SELECT state, COUNT(*) FROM durable_job WHERE queue = ? AND state IN (1, 4)
-                GROUP BY state
-                """, [.text(queue)])
-            {
-                depth.counts[row.state(0)] = Int(row.integer(1))
-            }
-            let ready = try session.query(
-                "SELECT COUNT(*), MIN(id) FROM durable_job WHERE queue = ? AND state = 2",
-                [.text(queue)])
-            guard let ready = ready.first, let oldest = ready.optionalInteger(1) else {
-                return depth
-            }
-            depth.counts[.available] = Int(ready.integer(0))
+                SELECT state, COUNT(*) FROM durable_job
+                WHERE queue = ? AND state < 10 AND state <> 3 GROUP BY state
+                """, session)
             // Jobs are numbered in the order in which they were enqueued.
             depth.oldestAge = try session.query(
-                "SELECT {now} - enqueued_at FROM durable_job WHERE id = ?", [.integer(oldest)]
+                """
+                SELECT {now} - enqueued_at FROM durable_job WHERE id = (
+                    SELECT MIN(id) FROM durable_job WHERE queue = ? AND state = 2)
+                """, [.text(queue)]
             ).first.map { Duration(milliseconds: max(0, $0.integer(0))) }
             return depth
         }
@@ -224,18 +280,32 @@ extension JobStore {
         }
     }
 
-    /// Returns how many ready jobs of the queue come before a ready job, counted up to a limit.
+    /// Returns how many ready jobs of the queue come before a ready job, counted up to a limit;
+    /// without the jobs that wait for their exclusive key.
     package func readyJobs(before id: JobID, upTo limit: Int) async throws -> Int {
         try await database.transaction(.reading) { session in
-            try session.query(
+            guard
+                let row = try session.query(
+                    "SELECT id, rank, position, queue FROM durable_job WHERE id = ?",
+                    [.integer(id.rawValue)]
+                ).first, let queue = row.text(3)
+            else { return 0 }
+            // The order of claims is in an index for each name.
+            let counts = try session.batch(
                 """
                 SELECT COUNT(*) FROM (
-                    SELECT 1 FROM durable_job j, durable_job o
-                    WHERE o.id = ? AND j.queue = o.queue AND j.state = 2
-                        AND (j.rank, j.position, j.id) < (o.rank, o.position, o.id)
+                    SELECT 1 FROM durable_job
+                    WHERE queue = ? AND name = ? AND state = 2 AND parked = 0
+                        AND (rank, position, id) < (?, ?, ?)
                     LIMIT ?) AS earlier
-                """, [.integer(id.rawValue), .integer(Int64(limit))]
-            ).first.map { Int($0.integer(0)) } ?? 0
+                """,
+                try Self.names(of: .available, in: queue, session).map {
+                    [
+                        row.values[3], .text($0), row.values[1], row.values[2], row.values[0],
+                        .integer(Int64(limit)),
+                    ]
+                })
+            return min(limit, counts.joined().reduce(0) { $0 + Int($1.integer(0)) })
         }
     }
 

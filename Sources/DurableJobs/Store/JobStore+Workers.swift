@@ -282,27 +282,39 @@ extension JobStore {
     /// Raises the priority of jobs that have waited for long: by one level for each time span since
     /// they were enqueued, or since their time came.
     ///
-    /// Looks at the first jobs of each priority only, which are the oldest.
+    /// Looks at the first jobs of each type and priority only, which are the oldest.
     ///
     /// - Returns: the number of raised jobs.
     @discardableResult
     package func raiseOld(in queue: String, span: Duration) async throws -> Int {
         guard span > .zero else { return 0 }
+        let isOld = "{now} - COALESCE(run_at, enqueued_at) >= ? * ((base_rank - rank) / 4 + 1)"
+        let milliseconds = SQLValue.integer(max(1, span.milliseconds))
         return try await database.transaction(.relaxed) { session in
+            let names = try Self.names(of: .available, in: queue, session)
             var count = 0
             for level in [-4, 0, 4, 8] as [Int64] {
-                let rows = try session.query(
+                let rows = try session.batch(
                     """
-                    SELECT id FROM durable_job WHERE queue = ? AND state = 2 AND rank = ?
-                        AND {now} - COALESCE(run_at, enqueued_at)
-                            >= ? * ((base_rank - rank) / 4 + 1)
+                    SELECT id FROM durable_job
+                    WHERE queue = ? AND name = ? AND state = 2 AND parked = 0 AND rank = ?
+                        AND \(isOld)
                     ORDER BY rank, position, id LIMIT 200 {skip_locked}
-                    """,
-                    [.text(queue), .integer(level), .integer(max(1, span.milliseconds))])
+                    """, names.map { [.text(queue), .text($0), .integer(level), milliseconds] }
+                ).joined()
+                // Among the jobs of an exclusive key, the priority decides which is the next one.
+                let parked = try session.query(
+                    """
+                    SELECT id FROM durable_job
+                    WHERE queue = ? AND exclusive_key IS NOT NULL AND state = 2 AND parked = 1
+                        AND rank = ? AND \(isOld)
+                    LIMIT 200 {skip_locked}
+                    """, [.text(queue), .integer(level), milliseconds])
+                let ids = (rows + parked).map { $0.integer(0) }.sorted()
                 _ = try session.batch(
                     "UPDATE durable_job SET rank = rank - 4 WHERE id = ? AND state = 2",
-                    rows.map { $0.integer(0) }.sorted().map { [.integer($0)] })
-                count += rows.count
+                    ids.map { [.integer($0)] })
+                count += ids.count
             }
             return count
         }
