@@ -26,13 +26,12 @@ extension JobStorage {
     /// The statements that make the tables, or migrate those of an older version of the library,
     /// for a tool that changes databases; the names of the tables have no schema.
     ///
+    /// Tables that exist get their new indexes outside of a transaction, so that programs can write
+    /// meanwhile: let the tool begin none. If it is interrupted, it may begin again.
+    ///
     /// - Parameter version: that of the tables, as `schemaVersion()` says; 0 if there are none.
     public static func postgresMigration(from version: Int = 0) -> String {
-        let dialect = PostgresSession.dialect(schema: nil)
-        let statements = JobSchema.statements(from: max(0, version)).map {
-            "\(dialect.translate($0));\n"
-        }
-        return statements.isEmpty ? "" : "BEGIN;\n\(statements.joined())COMMIT;\n"
+        PostgresMigration.text(from: version)
     }
 }
 #endif

@@ -38,12 +38,16 @@ final class PostgresDatabase: JobDatabase {
         listener = PostgresListener(target)
         notifier = PostgresNotifier(beats)
         let (store, program) = (description, program)
-        let (found, identity) = try await Self.opening(target) {
+        let (version, found, identity) = try await Self.opening(target) {
             try await program.transaction(PostgresBeginning()) { session in
-                // Excludes other processes that make or migrate the tables.
-                _ = try session.query("SELECT pg_advisory_xact_lock(7236837458)")
+                _ = try session.query(PostgresMigration.tableLock)
                 if let schema { try Self.use(schema, session) }
-                try JobSchema.migrate(session, store: store)
+                let version = try JobSchema.usableVersion(session, store: store)
+                if version == 0 {
+                    for statement in JobSchema.statements(from: 0) {
+                        _ = try session.query(statement)
+                    }
+                }
                 let schema = try session.query(
                     """
                     SELECT n.nspname::TEXT FROM pg_class c JOIN pg_namespace n
@@ -51,7 +55,12 @@ final class PostgresDatabase: JobDatabase {
                     WHERE c.oid = to_regclass('durable_job_schema')
                     """
                 ).first?.text(0)
-                return (schema, try PostgresIdentity(session))
+                return (version, schema, try PostgresIdentity(session))
+            }
+        }
+        if version > 0, version < JobSchema.version {
+            try await Self.explaining(store) { [target] in
+                try await PostgresMigration(target, schema: found).run()
             }
         }
         self.identity = identity

@@ -212,18 +212,25 @@ package enum JobSchema {
         ],
     ]
 
-    /// Looks at the tables, and creates or migrates them if that is necessary: programs with other
-    /// rights need not be allowed to. The caller excludes other processes.
+    /// Looks at the tables, and creates or migrates them in this transaction if that is necessary:
+    /// programs with other rights need not be allowed to. The caller excludes other processes.
     package static func migrate(_ session: any SQLSession, store: String) throws {
-        let found = try version(session)
-        guard found <= version else {
-            let compatible = try session.query("SELECT compatible FROM durable_job_schema")
-            guard let row = compatible.first, row.integer(0) <= Int64(version) else {
-                throw JobError.newerSchema(store: store, found: found, supported: version)
-            }
-            return
-        }
+        let found = try usableVersion(session, store: store)
         for statement in statements(from: found) { _ = try session.query(statement) }
+    }
+
+    /// The version of the tables; 0 if there are none.
+    ///
+    /// - Throws: ``JobError/newerSchema(store:found:supported:)`` if they are of a newer version
+    ///   that this one cannot use.
+    package static func usableVersion(_ session: any SQLSession, store: String) throws -> Int {
+        let found = try version(session)
+        guard found > version else { return found }
+        let compatible = try session.query("SELECT compatible FROM durable_job_schema")
+        guard let row = compatible.first, row.integer(0) <= Int64(version) else {
+            throw JobError.newerSchema(store: store, found: found, supported: version)
+        }
+        return found
     }
 
     /// The version of the tables; 0 if there are none.
@@ -238,13 +245,40 @@ package enum JobSchema {
         guard found < version else { return [] }
         var result: [String] = []
         if found == 0 { result.append("CREATE TABLE durable_job_schema (version BIGINT NOT NULL)") }
-        result += migrations[found...].joined()
-        result.append("DELETE FROM durable_job_schema")
-        result.append(
-            """
-            INSERT INTO durable_job_schema (version, compatible) VALUES (\(version), \(compatible))
-            """)
-        return result
+        return result + migrations[found...].joined() + record
+    }
+
+    /// The statements that write the version of the tables.
+    package static let record = [
+        "DELETE FROM durable_job_schema",
+        "INSERT INTO durable_job_schema (version, compatible) VALUES (\(version), \(compatible))",
+    ]
+
+    /// An index that a migration drops, or makes.
+    package struct IndexChange: Sendable {
+        package let name: String
+        /// What follows the name in the statement; nil if the index is dropped.
+        package let definition: String?
+
+        /// Returns nil for a statement about something else.
+        fileprivate init?(_ statement: String) {
+            let words = statement.split(maxSplits: 3, whereSeparator: \.isWhitespace)
+            guard words.count >= 3, words[1] == "INDEX" else { return nil }
+            name = String(words[2])
+            definition = words[0] == "CREATE" ? String(words[3]) : nil
+        }
+    }
+
+    /// The statements that lead from an existing version to the present one, for a database that
+    /// makes indexes outside of transactions. Each may be executed again.
+    package static func changes(from found: Int) -> (tables: [String], indexes: [IndexChange]) {
+        guard found < version else { return ([], []) }
+        let all = migrations[max(1, found)...].joined()
+        let tables = all.filter { IndexChange($0) == nil }.map {
+            $0.replacing("CREATE TABLE ", with: "CREATE TABLE IF NOT EXISTS ")
+                .replacing("ADD COLUMN ", with: "ADD COLUMN IF NOT EXISTS ")
+        }
+        return (tables, all.compactMap { IndexChange($0) })
     }
 }
 #endif
