@@ -42,7 +42,8 @@ package struct StoredDependency: Sendable {
 package struct QueueDepth: Sendable, Hashable {
     /// The numbers of jobs; a state without jobs is missing.
     package var counts: [JobState: Int] = [:]
-    /// The time since the oldest available job was enqueued; nil if no job is available.
+    /// For how long the oldest available job has waited: since it was enqueued, its time came, or
+    /// it was started last. Nil if no job is available.
     package var oldestAge: Duration?
 }
 
@@ -242,13 +243,13 @@ extension JobStore {
                 SELECT state, COUNT(*) FROM durable_job
                 WHERE queue = ? AND state < 10 AND state <> 3 GROUP BY state
                 """, session)
-            // Jobs are numbered in the order in which they were enqueued.
+            // A job that was started before has waited since then.
             depth.oldestAge = try session.query(
                 """
-                SELECT {now} - enqueued_at FROM durable_job WHERE id = (
-                    SELECT MIN(id) FROM durable_job WHERE queue = ? AND state = 2)
+                SELECT {now} - MIN(COALESCE(run_at, started_at, enqueued_at)) FROM durable_job
+                WHERE queue = ? AND state = 2
                 """, [.text(queue)]
-            ).first.map { Duration(milliseconds: max(0, $0.integer(0))) }
+            ).first?.optionalInteger(0).map { Duration(milliseconds: max(0, $0)) }
             return depth
         }
     }

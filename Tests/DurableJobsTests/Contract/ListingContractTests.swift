@@ -136,6 +136,35 @@ struct ListingContractTests {
         }
     }
 
+    /// A job that was stored a day ago for now, and one that was handed back.
+    @Test(arguments: StoreKind.allCases)
+    func theOldestJobHasWaitedSinceItsTimeCame(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handle = try await queue.enqueue(Echo(text: ""), .delay(.seconds(86_400)))
+            #expect(try await queue.store.depth(of: "tests").oldestAge == nil)
+            try await queue.change(
+                """
+                UPDATE durable_job SET enqueued_at = enqueued_at - 86400000,
+                    run_at = run_at - 86400000
+                """)
+            let ghost = try await Ghost(queue)
+            try await queue.change("UPDATE durable_job SET state = 2")
+            let due = try #require(try await queue.store.depth(of: "tests").oldestAge)
+            #expect(due < .seconds(3600))
+            let claimed = try await ghost.claim()
+            #expect(claimed.map(\.token.job) == [handle.id])
+            _ = try await ghost.exchange(claimed.map { EndedAttempt($0.token, .handedBack) })
+            let again = try #require(try await queue.store.depth(of: "tests").oldestAge)
+            #expect(again < .seconds(3600))
+            try await queue.enqueue(Echo(text: ""))
+            try await queue.change(
+                "UPDATE durable_job SET enqueued_at = enqueued_at - 7200000 WHERE id = ?",
+                .integer(handle.id.rawValue + 1))
+            let old = try #require(try await queue.store.depth(of: "tests").oldestAge)
+            #expect(old >= .seconds(7200) && old < .seconds(10_800))
+        }
+    }
+
     @Test(arguments: StoreKind.allCases)
     func theIndexOfAllReadyJobsIsGone(_ kind: StoreKind) async throws {
         try await withStorage(kind) { storage async throws in
