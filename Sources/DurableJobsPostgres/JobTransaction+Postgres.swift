@@ -12,7 +12,7 @@ extension JobTransaction {
     /// - Parameter connection: a `PGconn` of libpq, in a transaction, used by no other thread
     ///   meanwhile.
     public static func postgres(_ connection: OpaquePointer) -> JobTransaction {
-        JobTransaction { database, body in
+        JobTransaction { database, queue, body in
             func refusal(_ reason: String) -> JobError {
                 .wrongTransaction(store: database.description, reason: reason)
             }
@@ -22,7 +22,7 @@ extension JobTransaction {
             if let reason = refusalReason(PQtransactionStatus(connection)) { throw refusal(reason) }
             do {
                 let session = PostgresSession(connection, database.translations)
-                guard try PostgresIdentity(session).isSame(as: database.identity) else {
+                guard try database.identity.notify(queue, session) else {
                     throw refusal("the connection is to another database: \(name(of: connection))")
                 }
                 return try body(session)

@@ -97,7 +97,7 @@ extension JobQueue {
     /// }
     /// ```
     ///
-    /// Workers see the job at their next look, after at most a second.
+    /// Workers see the job soon after the commit, or at their next look, after at most a second.
     ///
     /// - Parameters:
     ///   - job: the work and its arguments.
@@ -120,7 +120,8 @@ extension JobQueue {
         in transaction: JobTransaction
     ) throws -> JobHandle<J.Output> {
         let new = try newJob(job, JobOptions(traits, of: J.self), after: dependencies)
-        return JobHandle(try transaction.perform(store.database) { try enqueue(new, $0) }, in: self)
+        let id = try transaction.perform(store.database, name) { try enqueue(new, $0) }
+        return JobHandle(id, in: self)
     }
 
     /// Stores a job in a transaction of the program on the store's database.

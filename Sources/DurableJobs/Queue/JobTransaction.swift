@@ -7,11 +7,14 @@
 public struct JobTransaction {
     package typealias Body = (any SQLSession) throws -> JobID
 
-    /// Calls a function with a session of the transaction; throws ``JobError`` if the transaction
-    /// is not one on this database.
-    package let perform: (any JobDatabase, Body) throws -> JobID
+    /// Calls a function with a session of the transaction, which then tells the workers of a queue
+    /// when it is committed, if the database can; throws ``JobError`` if the transaction is not one
+    /// on this database.
+    package let perform: (any JobDatabase, _ queue: String, Body) throws -> JobID
 
-    package init(_ perform: @escaping (any JobDatabase, Body) throws -> JobID) {
+    package init(
+        _ perform: @escaping (any JobDatabase, _ queue: String, Body) throws -> JobID
+    ) {
         self.perform = perform
     }
 }

@@ -8,7 +8,7 @@ extension JobTransaction {
     ///
     /// - Parameter connection: a `sqlite3`, in a transaction, used by no other thread meanwhile.
     public static func sqlite(_ connection: OpaquePointer?) -> JobTransaction {
-        JobTransaction { database, body in
+        JobTransaction { database, _, body in
             do {
                 let connection = try borrow(connection, database)
                 try SQLiteSession.addFunctions(to: connection, .system)

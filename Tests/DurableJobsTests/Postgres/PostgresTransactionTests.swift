@@ -54,5 +54,40 @@ struct PostgresTransactionTests {
             }
         }
     }
+
+    /// Only the notification can tell the workers of another process at once.
+    @Test func theCommitOfATransactionNotifiesTheWorkers() async throws {
+        try await withDatabase { url in
+            let queue = try await JobQueue("tests", in: .postgres(url))
+            let listening = try PostgresTarget(url).connect()
+            let connection = try PostgresTarget(url).connect()
+            defer {
+                PQfinish(listening)
+                PQfinish(connection)
+            }
+            func notifications() throws -> [String] {
+                // The server sends them before the answer to a statement.
+                try PostgresSession(listening).execute("LISTEN durable_jobs")
+                var found: [String] = []
+                while let notification = PQnotifies(listening) {
+                    found.append(String(cString: notification.pointee.extra))
+                    PQfreemem(notification)
+                }
+                return found
+            }
+            #expect(try notifications().isEmpty)
+            let session = PostgresSession(connection)
+            for (end, expected) in [("ROLLBACK", []), ("COMMIT", ["tests"])] {
+                try session.execute("BEGIN")
+                for _ in 0..<3 {
+                    try queue.enqueue(Echo(text: ""), in: .postgres(connection))
+                }
+                #expect(try notifications().isEmpty)
+                try session.execute(end)
+                #expect(try notifications() == expected)
+            }
+            await queue.close()
+        }
+    }
 }
 #endif
