@@ -239,20 +239,19 @@ extension OperationQueue {
         }
     }
 
-    /// The parts of a batch that are added in one hold of the lock each, in this order. Workers want
-    /// the lock, too.
+    /// The parts of a batch, in their order. Each is added in one hold of the lock. They are small,
+    /// because workers want the lock, too.
     ///
-    /// What goes behind a leader is added from the end: each part moves what is behind. Elsewhere, a
-    /// part ends where a plain operation follows one that is not: that one has to be asked whether it
-    /// is ready, without the lock, and the plain one, which is ready at once, must not start before
-    /// it.
+    /// What goes behind a leader is added from the end: each part moves what is behind. Elsewhere,
+    /// a part ends where a plain operation follows another one. The other one has to be asked,
+    /// without the lock, whether it is ready. The plain one is ready at once, and must not start
+    /// before it.
     private static func parts(
         of references: UnsafeBufferPointer<Unmanaged<Operation>>, arePlain: Bool,
         isBehindLeader: Bool
     ) -> [Range<Int>] {
-        let (count, size) = (
-            references.count, isBehindLeader ? additionsAtOnceBehind : additionsAtOnce
-        )
+        let count = references.count
+        let size = isBehindLeader ? additionsAtOnceBehind : additionsAtOnce
         var parts: [Range<Int>] = []
         var start = 0
         while start < count {
