@@ -49,6 +49,50 @@ private struct RunNumber: Job {
     }
 }
 
+/// Waits for its cancellation, whose handler blocks the thread that calls it.
+private struct BlockingHandler: Job {
+    static let name = "blocking handler"
+    private static let events = Locked<[String: ThreadEvent]>([:])
+    var board = Board.newName()
+
+    func perform(in context: JobContext) async throws -> NoOutput {
+        let event = event
+        let cancelled = Signal()
+        Board.signal("\(board) started").send()
+        await withTaskCancellationHandler {
+            _ = await cancelled.arrives()
+        } onCancel: {
+            Board.signal("\(board) cancelled").send()
+            cancelled.send()
+            event.wait(atMost: nil)
+        }
+        return NoOutput()
+    }
+
+    func release() { event.signal() }
+
+    private var event: ThreadEvent {
+        Self.events.withLock { events in
+            let event = events[board] ?? ThreadEvent()
+            events[board] = event
+            return event
+        }
+    }
+}
+
+extension JobWorker {
+    /// Waits until the worker's lease ends later than now by a time; returns whether the worker
+    /// still has that lease.
+    fileprivate func renewsItsLease(for time: Duration) async -> Bool {
+        guard let first = lease.withLock({ $0.end }) else { return false }
+        while let end = lease.withLock({ $0.end }) {
+            if end >= first + time { return true }
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+        return false
+    }
+}
+
 @Suite(.timeLimit(.minutes(15)))
 struct LeaseEndTests {
     /// The process was stopped, and asks before its watchdog has noticed.
@@ -71,6 +115,58 @@ struct LeaseEndTests {
                 _ = try await handle.value
             }
             #expect(Board.read(job.board) == ["false", "true"])
+        }
+    }
+
+    /// The handler of a cancellation, and the observer of a worker, may block for longer than the
+    /// lease.
+    @Test(arguments: StoreKind.allCases)
+    func handlersThatBlockDoNotCostTheLease(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let leases = Locked(0)
+            var options = JobWorker.Options()
+            options.lease = .seconds(1)
+            options.observer = { event in
+                if case .leaseLost = event { leases.withLock { $0 += 1 } }
+            }
+            let job = BlockingHandler()
+            try await withWorker(queue, [BlockingHandler.self], options: options) {
+                worker async throws in
+                let handle = try await queue.enqueue(job)
+                #expect(await Board.signal("\(job.board) started").arrives())
+                try await queue.cancel(handle.id)
+                #expect(await Board.signal("\(job.board) cancelled").arrives())
+                let isRenewed = await worker.renewsItsLease(for: options.lease * 2)
+                job.release()
+                #expect(isRenewed)
+            }
+            #expect(leases.withLock { $0 } == 0)
+        }
+    }
+
+    /// The observer blocks the thread that tells it of a lost lease. The worker registers again,
+    /// and goes on.
+    @Test(arguments: StoreKind.allCases)
+    func anObserverThatBlocksDoesNotStopTheHeartbeats(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let blocked = Signal()
+            let released = ThreadEvent()
+            var options = JobWorker.Options()
+            options.lease = .seconds(1)
+            options.observer = { event in
+                guard case .leaseLost = event else { return }
+                blocked.send()
+                released.wait(atMost: nil)
+            }
+            try await withWorker(queue, [AttemptNumber.self], options: options) {
+                _ async throws in
+                _ = try await queue.enqueue(AttemptNumber()).value
+                try await queue.change("UPDATE durable_job_worker SET lease_until = 0")
+                #expect(await blocked.arrives())
+                let handle = try await queue.enqueue(AttemptNumber())
+                _ = try await handle.value
+                released.signal()
+            }
         }
     }
 

@@ -54,7 +54,8 @@ extension JobWorker {
             let claimed = state.exchanged(exchange, answer, now: now)
             return (claimed, state.overtaken(by: claimed), state.generation)
         }
-        for running in overtaken { running.interrupt(.leaseLost, because: .leaseLost) }
+        for running in overtaken { running.record.interrupt(.leaseLost) }
+        handlers.cancel(overtaken.map(\.operation), because: .leaseLost)
         if answer.isLeaseLost { loseLease(of: exchange.worker) }
         for job in claimed { begin(job, generation: generation) }
         settle(group, answer.verdicts)

@@ -68,7 +68,7 @@ extension JobWorker {
             let start = Machine.timeSinceBoot
             let (worker, isStopping) = state.withLock { ($0.worker, $0.isStopping) }
             guard start >= due || isStopping != hasToldStop else { continue }
-            if start - due > period { report(.heartbeatLate(by: start - due)) }
+            if start - due > period { reportElsewhere(.heartbeatLate(by: start - due)) }
             due = start + period
             do {
                 let answer = try await store.beat(
@@ -116,7 +116,8 @@ extension JobWorker {
 
     private func cancel(_ job: JobID, because reason: String) {
         guard let running = state.withLock({ $0.running[job] }) else { return }
-        running.interrupt(.cancelled(reason: reason), because: .message(reason))
+        running.record.interrupt(.cancelled(reason: reason))
+        handlers.cancel([running.operation], because: .message(reason))
     }
 
     /// Ends the lease when it was not renewed in time, also while a heartbeat gets no answer. Has a
@@ -151,10 +152,18 @@ extension JobWorker {
             lease.end = nil
             lease.earlier.add(worker, lost.held)
         }
-        report(.leaseLost)
-        for running in lost.cancel { running.interrupt(.leaseLost, because: .leaseLost) }
-        for record in lost.dropped { record.files.delete() }
+        for running in lost.cancel { running.record.interrupt(.leaseLost) }
         for event in [beats, watchdog] { event.signal() }
+        reportElsewhere(.leaseLost)
+        handlers.cancel(lost.cancel.map(\.operation), because: .leaseLost)
+        // A folder may be on a network that does not answer.
+        handlers.report { for record in lost.dropped { record.files.delete() } }
+    }
+
+    /// Reports an event on another thread: this one must not wait for the program's code.
+    func reportElsewhere(_ event: JobWorkerEvent) {
+        guard isObserved else { return }
+        handlers.report { [weak self] in self?.report(event) }
     }
 }
 #endif

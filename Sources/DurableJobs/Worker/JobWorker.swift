@@ -70,7 +70,9 @@ public final class JobWorker: Sendable {
         public var attachmentLimit = 2 << 30
         /// What the worker provides to its jobs; see ``JobContext/provided(_:)``.
         public var values = JobValues()
-        /// Receives events of the worker, on the thread of the event, with no lock held.
+        /// Receives events of the worker, with no lock held, on the thread of the event; events of
+        /// the lease and of heartbeats on a thread that these do not need. A function that blocks
+        /// delays the worker, and does not cost its lease.
         public var observer: (@Sendable (JobWorkerEvent) -> Void)?
 
         /// Makes the default options.
@@ -87,6 +89,7 @@ public final class JobWorker: Sendable {
     let beats = ThreadEvent()
     let watchdog = ThreadEvent()
     let lease: Locked<LeaseState>
+    let handlers = HandlerCalls()
 
     struct LeaseState: Sendable {
         var hasRun = false
@@ -187,6 +190,7 @@ public final class JobWorker: Sendable {
             stop()
         }
         withExtendedLifetime((local, watch)) {}
+        await handlers.finished()
         let worker = state.withLock { $0.worker }
         try? await store.unregister(worker)
     }
@@ -202,16 +206,18 @@ public final class JobWorker: Sendable {
     /// one.
     public func stop(gracePeriod: Duration) {
         let waiting = state.withLock { $0.stopRequested() }
-        for running in waiting { running.interrupt(.stopping, because: .workerStops) }
+        for running in waiting {
+            running.record.interrupt(.stopping)
+            running.operation.cancel(because: .workerStops)
+        }
         _ = TimeSource.continuous.schedule(after: gracePeriod) { [weak self] in self?.endGrace() }
         wakeUp.signal()
         beats.signal()
     }
 
     private func endGrace() {
-        for running in state.withLock({ $0.graceEnded() }) {
-            running.operation.cancel(because: .workerStops)
-        }
+        handlers.cancel(
+            state.withLock { $0.graceEnded() }.map(\.operation), because: .workerStops)
         wakeUp.signal()
     }
 
@@ -227,14 +233,16 @@ public final class JobWorker: Sendable {
         for job in ended { report(job.event) }
     }
 
+    // Heartbeats are among the loops, and the events of an outage keep their order.
+
     func storeFailed(_ error: any Error, in loop: StoreHealth.Loop) {
         jobs.health.failed(loop, of: self)
-        report(.storeFailed(JobCoding.describe(error)))
+        reportElsewhere(.storeFailed(JobCoding.describe(error)))
     }
 
     func storeAnswered(in loop: StoreHealth.Loop) {
         guard let time = jobs.health.succeeded(loop, of: self) else { return }
-        report(.storeRecovered(after: time))
+        reportElsewhere(.storeRecovered(after: time))
     }
 
     func report(_ event: JobWorkerEvent) {
@@ -246,13 +254,6 @@ public final class JobWorker: Sendable {
 extension EndedJob {
     var event: JobWorkerEvent {
         .ended(job: id, name: name, attempt: attempt, state: state, error: error)
-    }
-}
-
-extension WorkerState.Running {
-    func interrupt(_ why: AttemptRecord.Interruption, because reason: CancellationReason) {
-        record.interrupt(why)
-        operation.cancel(because: reason)
     }
 }
 #endif
