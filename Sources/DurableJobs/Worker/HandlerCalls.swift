@@ -6,6 +6,9 @@ import Operations
 /// the watch over its lease, and of timers. Such code may block for any time, and must not cost the
 /// lease.
 ///
+/// The calls are not operations: bodies that block may hold all workers of the process until their
+/// cancellation reaches them.
+///
 /// Events are delivered one after another. Cancellations also call handlers of the program; they
 /// wait neither for events nor for each other.
 final class HandlerCalls: Sendable {
