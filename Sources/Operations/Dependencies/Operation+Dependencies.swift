@@ -39,7 +39,7 @@ extension Operation {
                 if !condition.isMet(by: state.outcome) {
                     cancel(becauseOf: dependency, state: state, on: condition)
                 } else if condition == .failure {
-                    dependency.withLock { dependency.handleFailure() }
+                    dependency.withLock { dependency.handleFailure(by: .passUnretained(self)) }
                 }
             }
             return nil
@@ -168,8 +168,7 @@ extension Operation {
                 reject(edge, &deferred)
                 continue
             }
-            // The dependent handles the failure.
-            if hasConditions, edge.condition == .failure { handleFailure() }
+            if hasConditions, edge.condition == .failure { handleFailure(by: dependent) }
             if Self.dependencyGone(from: dependent, &deferred) { ready(dependent) }
         }
         return deferred
@@ -189,8 +188,10 @@ extension Operation {
     }
 
     /// Marks the failure of this operation, or the failure that it was cancelled for, as observed
-    /// and handled by a dependent, which runs. The operation's lock is held.
-    private func handleFailure() {
+    /// and handled by a dependent, unless that is cancelled, and does not run. The operation's lock
+    /// is held.
+    private func handleFailure(by dependent: Unmanaged<Operation>) {
+        if dependent._withUnsafeGuaranteedRef({ $0.status.isStopped }) { return }
         for failure in [existingExtras?.failure, existingExtras?.upstreamFailure] {
             failure?.observe()
             failure?.handle()

@@ -83,7 +83,11 @@ final class QueueScope: QueueCompanion {
             return (state.isOver, state.end, !state.undecided.isEmpty)
         }
         if isOver, let first = operations.first { throw .adding(afterScope: first) }
-        if mayHandle { for operation in operations { operation.markHandledFailures() } }
+        if mayHandle {
+            for operation in operations where !operation.status.isStopped {
+                operation.markHandledFailures()
+            }
+        }
         guard let end else { return }
         // The operation never begins.
         for operation in operations where operation.status.phase == .created {

@@ -127,14 +127,30 @@ struct ScopeTests {
         #expect(ran.events == ["clean up", "rest"])
     }
 
+    /// The handler leaves its queue sooner or later than the failure comes.
     @Test func cancelledHandlerDoesNotHandleAFailure() async {
+        for _ in 0..<3_000 {
+            await #expect(throws: Broken()) {
+                try await withOperationQueue { queue in
+                    let upload = TypedOperation { () throws -> Int in throw Broken() }
+                    let cleanUp = BlockOperation {}
+                    cleanUp.addDependency(upload, on: .failure)
+                    cleanUp.cancel()
+                    await queue.addOperations([cleanUp, upload], waitUntilFinished: false)
+                }
+            }
+        }
+    }
+
+    @Test func handlerThatIsAddedAfterItsCancellationDoesNotHandleAFailure() async {
         await #expect(throws: Broken()) {
             try await withOperationQueue { queue in
-                let upload = TypedOperation { () throws -> Int in throw Broken() }
+                let upload = queue.add { () throws -> Int in throw Broken() }
+                await upload.finished()
                 let cleanUp = BlockOperation {}
                 cleanUp.addDependency(upload, on: .failure)
                 cleanUp.cancel()
-                await queue.addOperations([cleanUp, upload], waitUntilFinished: false)
+                queue.addOperation(cleanUp)
             }
         }
     }
