@@ -159,40 +159,43 @@ public final class JobWorker: Sendable {
 
     private func runUntilStopped() async throws {
         defer { jobs.health.forget(self) }
-        let isRegistered = try await withTaskCancellationHandler {
-            try await registerFirst()
-        } onCancel: {
-            stop()
-        }
-        guard isRegistered else { return }
-        try? await performer.attachments.update(from: jobs)
         let local = jobs.signals.add { [weak self] in self?.jobsAdded() }
         let watch = store.database.watch(jobs.name) { [weak self] in self?.jobsAdded() }
-        await withTaskCancellationHandler {
-            await withTaskGroup(of: Void.self) { group in
-                // A program may block all threads of Swift's own pool, and its jobs all those that
-                // the workers of `Operations` may have. Neither ends the lease.
-                group.addTask(executorPreference: OwnThreadExecutor(named: "Jobs-heartbeat")) {
-                    await self.sendHeartbeats()
-                }
-                group.addTask(executorPreference: OwnThreadExecutor(named: "Jobs-lease")) {
-                    self.watchLease()
-                }
-                group.addTask(executorPreference: PoolExecutor.timers) { await self.maintain() }
-                group.addTask(executorPreference: PoolExecutor.timers) {
-                    await self.exchange()
-                    self.lease.withLock { $0.isOver = true }
-                    for event in [self.beats, self.watchdog] { event.signal() }
-                    self.upkeep.signal()
-                }
+        let hasRun = try await withTaskCancellationHandler {
+            // A program may block all threads of Swift's own pool, and its jobs all those that the
+            // workers of `Operations` may have. Neither ends the lease: the thread that renews it
+            // also takes it.
+            try await withTaskExecutorPreference(OwnThreadExecutor(named: "Jobs-heartbeat")) {
+                guard try await registerFirst() else { return false }
+                await performLoops()
+                return true
             }
         } onCancel: {
             stop()
         }
         withExtendedLifetime((local, watch)) {}
         await handlers.finished()
+        guard hasRun else { return }
         let worker = state.withLock { $0.worker }
         try? await store.unregister(worker)
+    }
+
+    /// Sends heartbeats on the calling thread, and does everything else on others.
+    private func performLoops() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask(executorPreference: OwnThreadExecutor(named: "Jobs-lease")) {
+                self.watchLease()
+            }
+            group.addTask(executorPreference: PoolExecutor.timers) { await self.maintain() }
+            group.addTask(executorPreference: PoolExecutor.timers) {
+                try? await self.performer.attachments.update(from: self.jobs)
+                await self.exchange()
+                self.lease.withLock { $0.isOver = true }
+                for event in [self.beats, self.watchdog] { event.signal() }
+                self.upkeep.signal()
+            }
+            await sendHeartbeats()
+        }
     }
 
     /// Stops the worker; returns at once, and ``run()`` returns later.
