@@ -192,21 +192,21 @@ package enum JobSchema {
             "ALTER TABLE durable_job_archive ADD COLUMN claim BIGINT NOT NULL DEFAULT 0",
         ],
         [
-            // Jobs that stay longer are not in the way of those that leave.
-            "DROP INDEX durable_job_ended",
-            """
-            CREATE INDEX durable_job_ended ON durable_job (queue, ended_at)
-                WHERE state >= 10 AND state < 12 AND is_upstream = 0
-            """,
-            """
-            CREATE INDEX durable_job_dead_letter ON durable_job (queue, ended_at)
-                WHERE state >= 10 AND (state = 12 OR is_upstream = 1)
-            """,
             // For counts and lists. A claim does not write it, because running jobs are few, and
             // are found by their workers.
             """
             CREATE INDEX durable_job_listed ON durable_job (queue, state, name, id)
                 WHERE state <> 3
+            """,
+            // Jobs that stay longer are not in the way of those that leave.
+            """
+            CREATE INDEX durable_job_dead_letter ON durable_job (queue, ended_at)
+                WHERE state >= 10 AND (state = 12 OR is_upstream = 1)
+            """,
+            "DROP INDEX durable_job_ended",
+            """
+            CREATE INDEX durable_job_ended ON durable_job (queue, ended_at)
+                WHERE state >= 10 AND state < 12 AND is_upstream = 0
             """,
             "DROP INDEX durable_job_ready",
         ],

@@ -188,7 +188,7 @@ struct ListingContractTests {
         let database = try await storage.open()
         try await database.transaction(.durable) { session in
             for statement in [
-                "DROP INDEX durable_job_listed",
+                "DROP INDEX durable_job_listed", "DROP INDEX durable_job_dead_letter",
                 """
                 CREATE INDEX durable_job_ready ON durable_job (queue, rank, position, id)
                     WHERE state = 2
