@@ -5,7 +5,7 @@
 //     │
 //   PostgresDatabase         transactions, heartbeats, notifications
 //     │
-//   PostgresLink             a connection and its thread; PostgresListener has its own
+//   PostgresLink             a connection and its thread, which also receives notifications
 //     │
 //   PostgresSession          statements and results of libpq
 //   PostgresTarget           the URL: connecting, and messages without passwords

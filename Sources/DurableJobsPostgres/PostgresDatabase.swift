@@ -11,8 +11,7 @@ import Foundation
 #endif
 
 /// A PostgreSQL database. Each connection is made when it is first needed: one for the workers'
-/// transactions, one for heartbeats and notifications, one that listens, and up to four for the
-/// calls of the program.
+/// transactions, one for heartbeats and notifications, and up to four for the calls of the program.
 final class PostgresDatabase: JobDatabase {
     let description: String
     private let target: PostgresTarget
@@ -35,7 +34,7 @@ final class PostgresDatabase: JobDatabase {
         program = PostgresPool(target)
         worker = PostgresLink(target, label: "worker")
         beats = PostgresLink(target, label: "beats")
-        listener = PostgresListener(target)
+        listener = PostgresListener(beats)
         notifier = PostgresNotifier(beats)
         let (store, program) = (description, program)
         let (version, found, identity) = try await Self.opening(target) {
@@ -206,19 +205,21 @@ final class PostgresDatabase: JobDatabase {
     func announce(_ queue: String) { notifier.announce(queue) }
 
     func close() async {
-        listener.end()
         for link in program.links + [worker, beats] { await link.close() }
     }
 }
 
 /// The connections for the calls of a program: as many as it uses at the same time, at most four.
-/// So a call that waits for the lock of another transaction does not keep the next call waiting.
+/// So a call that waits for the lock of another transaction does not keep the next call waiting. The
+/// connections after the first one are closed when they were not used for a minute.
 final class PostgresPool: Sendable {
     let links: [PostgresLink]
     /// The number of transactions that use each link, or wait for it.
     private let uses: Locked<[Int]>
+    private let idleTime: Duration
 
-    init(_ target: PostgresTarget, count: Int = 4) {
+    init(_ target: PostgresTarget, count: Int = 4, idleTime: Duration = .seconds(60)) {
+        self.idleTime = idleTime
         links = (0..<count).map { PostgresLink(target, label: "program \($0)") }
         uses = Locked(Array(repeating: 0, count: count))
     }
@@ -234,7 +235,10 @@ final class PostgresPool: Sendable {
             uses[index] += 1
             return index
         }
-        defer { uses.withLock { $0[index] -= 1 } }
+        defer {
+            uses.withLock { $0[index] -= 1 }
+            if index > 0 { links[index].closeWhenIdle(for: idleTime) }
+        }
         return try await links[index].transaction(beginning, translations, body)
     }
 }

@@ -514,11 +514,25 @@ struct PostgresStoreTests {
         }
     }
 
+    /// Waits until as many connections of others are open as expected. The server says so a moment
+    /// after a connection was closed.
+    private func others(_ link: PostgresLink, are count: Int64) async throws {
+        while try await link.perform({ connection in
+            try PostgresSession(connection).query(
+                """
+                SELECT COUNT(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid()
+                """, []
+            ).first?.integer(0) != count
+        }) {}
+    }
+
     @Test func listenerConnectsAgainAndClosesItsConnections() async throws {
         try await withDatabase { url in
             let target = try PostgresTarget(url)
             let link = PostgresLink(target, label: "test")
-            let listener = PostgresListener(target)
+            let listening = PostgresLink(target, label: "listening")
+            let listener = PostgresListener(listening)
             let called = Board.signal(Board.newName())
             let watch = listener.add("tests") { called.send() }
             for _ in 0..<2 {
@@ -527,17 +541,56 @@ struct PostgresStoreTests {
                 try await endConnections(link)
             }
             #expect(await called.arrives())
-            listener.end()
-            // The server says when the connection was closed.
-            while try await link.perform({ connection in
-                try PostgresSession(connection).query(
-                    """
-                    SELECT 1 FROM pg_stat_activity
-                    WHERE datname = current_database() AND pid <> pg_backend_pid()
-                    """, []
-                ).isEmpty == false
-            }) {}
+            await listening.close()
+            try await others(link, are: 0)
             withExtendedLifetime(watch) {}
+            await link.close()
+        }
+    }
+
+    @Test func aStoreWithAWorkerHasThreeConnections() async throws {
+        try await withDatabase { url in
+            let link = PostgresLink(try PostgresTarget(url), label: "test")
+            let queue = try await JobQueue("tests", in: .postgres(url))
+            let handle = try await queue.enqueue(Echo(text: "once"))
+            try await withWorker(queue, [Echo.self]) { _ async throws in
+                #expect(try await handle.value == "once")
+                // The store listens by now: a worker watches its queue before its first claim.
+                try await others(link, are: 3)
+            }
+            await queue.close()
+            try await others(link, are: 0)
+            await link.close()
+        }
+    }
+
+    @Test func connectionsForCallsAtTheSameTimeAreClosedWhenTheyAreIdle() async throws {
+        try await withDatabase { url in
+            let target = try PostgresTarget(url)
+            let link = PostgresLink(target, label: "test")
+            try await others(link, are: 0)
+            let pool = PostgresPool(target, idleTime: .milliseconds(1))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        try await pool.transaction(PostgresBeginning()) { session in
+                            // Each holds its connection until all four are there.
+                            while try session.query(
+                                """
+                                SELECT COUNT(*) FROM pg_stat_activity
+                                WHERE datname = current_database()
+                                """
+                            ).first?.integer(0) != 5 {
+                                _ = try session.query("SELECT 1 FROM pg_stat_clear_snapshot()")
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try await others(link, are: 1)
+            for link in pool.links { await link.close() }
+            try await others(link, are: 0)
             await link.close()
         }
     }
@@ -563,14 +616,14 @@ struct PostgresStoreTests {
             link.soon(after: .milliseconds(1)) { _ in hasFailed.send() }
             #expect(await hasFailed.arrives())
             try await allowConnections(true)
-            let listener = PostgresListener(target)
+            // The notifier's own link may listen: the server tells it of its own notifications, too.
+            let listener = PostgresListener(link)
             let called = Board.signal(Board.newName())
             let watch = listener.add("tests") { called.send() }
             #expect(await called.arrives())
             notifier.announce("tests")
             #expect(await called.arrives())
             withExtendedLifetime(watch) {}
-            listener.end()
             await link.close()
             await administration.close()
         }
