@@ -82,7 +82,7 @@ private struct BlockingHandler: Job {
 
 extension JobWorker {
     /// Waits until the worker's lease ends later than now by a time; returns whether the worker
-    /// still has that lease.
+    /// still has that lease. Asks again and again, because a worker tells nobody about a heartbeat.
     fileprivate func renewsItsLease(for time: Duration) async -> Bool {
         guard let first = lease.withLock({ $0.end }) else { return false }
         while let end = lease.withLock({ $0.end }) {

@@ -161,7 +161,7 @@ extension LifecycleState {
 extension QueueState {
     enum Room {
         case room
-        /// There is room now: this operation was taken from those that are ready. The caller must
+        /// This operation was taken from those that are ready, which makes room. The caller must
         /// cancel the operation, and end it once the caller's own operation is in the queue.
         case taking(Operation, capacity: Int)
         /// The caller must keep this operation from beginning, and ask again.

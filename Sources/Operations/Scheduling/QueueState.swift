@@ -151,7 +151,7 @@ struct QueueState: ~Copyable {
         mutating get {
             if hasCancelled || !admitted.isEmpty { return true }
             guard !isSuspended, hasReady, hasFreeSlot else { return false }
-            return !graphs.isEmpty || (barriers.isEmpty && !order.isStrict) || best() != nil
+            return !graphs.isEmpty || !ordersStarts || best() != nil
         }
     }
 
@@ -622,8 +622,7 @@ struct QueueState: ~Copyable {
     /// Whether an operation that has only now become ready must wait its turn. If not, it may run
     /// at once.
     var hasCompetingWork: Bool {
-        hasReady || isSuspended || !barriers.isEmpty || claimsIndividually || order.isStrict
-            || capacityQueue.isUsed
+        hasReady || isSuspended || ordersStarts || claimsIndividually || capacityQueue.isUsed
     }
 
     /// Recalls the operations in claims that have not begun, because the order must be considered

@@ -296,6 +296,6 @@ extension QueueState {
     }
 
     fileprivate var mayHoldBackReadyOperations: Bool {
-        isSuspended || order.isStrict || !barriers.isEmpty || (width >= 0 && running >= width)
+        isSuspended || ordersStarts || (width >= 0 && running >= width)
     }
 }
