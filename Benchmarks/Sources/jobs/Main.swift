@@ -21,6 +21,8 @@ struct Jobs: AsyncParsableCommand {
     var url: String?
     @Option(help: "The number of jobs.")
     var n = 100_000
+    @Option(help: "The number of types of jobs, at most 36.")
+    var types = 1
     @Option(help: "The number of queued jobs behind which claims are measured again.")
     var queued = 1_000_000
     @Option(help: "The number of jobs that end while an old transaction keeps their rows.")
@@ -32,9 +34,11 @@ struct Jobs: AsyncParsableCommand {
         defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
         let storage = url.map { JobStorage.postgres($0) } ?? .file(path)
         let jobs = try await JobQueue("first", in: storage)
+        line("types", Double(types), "")
         try await enqueue(in: jobs)
         let syncs = try url.map(Server.syncs)
-        try await drain(jobs, "claim and commit, \(n) jobs", count: n)
+        let count = n / types * types
+        try await drain(jobs, "claim and commit, \(count) jobs", count: count)
         if let url, let syncs {
             line("syncs for 40 jobs", Double(try Server.syncs(url) - syncs) * 40 / Double(n), "")
         }
@@ -58,16 +62,24 @@ struct Jobs: AsyncParsableCommand {
 
     // MARK: Enqueuing
 
+    private var nothings: [any NumberedJob.Type] { Array(NumberedJobs.all.prefix(types)) }
+
+    private static func enqueue<J: NumberedJob>(
+        _ type: J.Type, _ count: Int, in jobs: JobQueue
+    ) async throws {
+        try await jobs.enqueue(each: 0..<count, capacity: .max) { J(number: $0) }
+    }
+
     private func enqueue(in jobs: JobQueue) async throws {
-        let count = n
+        let count = n / types
         let time = try await seconds {
-            try await jobs.enqueue(each: 0..<count, capacity: .max) { Nothing(number: $0) }
+            for type in nothings { try await Self.enqueue(type, count, in: jobs) }
         }
         line("enqueue, chunks of 1,000", Double(n) / time, "jobs/s")
         let other = try jobs.queue("one by one")
         let single = 2_000
         let singleTime = try await seconds {
-            for number in 0..<single { try await other.enqueue(Nothing(number: number)) }
+            for number in 0..<single { try await other.enqueue(OneNothing(number: number)) }
         }
         line("enqueue one by one", Double(single) / singleTime, "jobs/s")
     }
@@ -78,7 +90,7 @@ struct Jobs: AsyncParsableCommand {
         (0..<count).map { _ in
             let operations = OperationQueue()
             operations.maxConcurrentOperationCount = width
-            return JobWorker(jobs, performing: [Nothing.self, Start.self], on: operations)
+            return JobWorker(jobs, performing: nothings + [Start.self], on: operations)
         }
     }
 
@@ -93,10 +105,10 @@ struct Jobs: AsyncParsableCommand {
     }
 
     private func drain(_ jobs: JobQueue, _ name: String, count: Int) async throws {
-        Nothing.expect(count)
+        Countdown.expect(count)
         let time = try await seconds {
             try await running(workers(jobs, 2, width: 32)) {
-                await Nothing.finished()
+                await Countdown.finished()
             }
         }
         line(name, Double(count) / time, "jobs/s")
@@ -126,7 +138,7 @@ struct Jobs: AsyncParsableCommand {
     private func behindMany(_ jobs: JobQueue) async throws {
         guard queued > 0 else { return }
         let total = queued
-        try await jobs.enqueue(each: 0..<total, capacity: .max) { Nothing(number: $0) }
+        try await jobs.enqueue(each: 0..<total, capacity: .max) { OneNothing(number: $0) }
         try await drain(jobs, "claim and commit, \(total) queued", count: min(n, total))
         let small = 50
         let alone = try await time(of: small, in: jobs.queue("small"))
@@ -142,7 +154,7 @@ struct Jobs: AsyncParsableCommand {
             try await Task.sleep(for: .milliseconds(500))
             return try await seconds {
                 let batch = try await jobs.enqueue(each: 0..<count, capacity: .max) {
-                    Nothing(number: $0)
+                    OneNothing(number: $0)
                 }
                 try await batch.finished()
             }
@@ -155,7 +167,7 @@ struct Jobs: AsyncParsableCommand {
         defer { transaction.end() }
         for (count, name) in [(ended, "\(ended) jobs, kept by a transaction"), (n, "behind these")]
         {
-            try await jobs.enqueue(each: 0..<count, capacity: .max) { Nothing(number: $0) }
+            try await jobs.enqueue(each: 0..<count, capacity: .max) { OneNothing(number: $0) }
             try await drain(jobs, "claim and commit, \(name)", count: count)
         }
     }
@@ -205,25 +217,63 @@ enum Server {
     }
 }
 
-/// Does nothing, with arguments of 200 bytes.
-struct Nothing: Job {
-    private static let left = Mutex<(count: Int, waiter: CheckedContinuation<Void, Never>?)>(
-        (0, nil))
+/// A job that does nothing.
+protocol NumberedJob: Job {
+    init(number: Int)
+}
 
-    static let name = "nothing"
+typealias OneNothing = Nothing<Digit0, Digit0>
+
+/// Does nothing, with arguments of 200 bytes. Each pair of digits is a type of jobs of its own.
+struct Nothing<Tens: Digit, Ones: Digit>: NumberedJob {
+    static var name: String { "nothing \(Tens.text)\(Ones.text)" }
     var number: Int
     var padding = String(repeating: "x", count: 165)
 
+    init(number: Int) { self.number = number }
+
     func perform(in context: JobContext) async throws -> NoOutput {
-        let waiter = Self.left.withLock { left in
+        Countdown.count()
+        return NoOutput()
+    }
+}
+
+protocol Digit: Sendable { static var text: String { get } }
+enum Digit0: Digit { static let text = "0" }
+enum Digit1: Digit { static let text = "1" }
+enum Digit2: Digit { static let text = "2" }
+enum Digit3: Digit { static let text = "3" }
+enum Digit4: Digit { static let text = "4" }
+enum Digit5: Digit { static let text = "5" }
+
+enum NumberedJobs {
+    private static let digits: [any Digit.Type] = [
+        Digit0.self, Digit1.self, Digit2.self, Digit3.self, Digit4.self, Digit5.self,
+    ]
+
+    static let all = digits.flatMap { tens in digits.map { type(tens, $0) } }
+
+    private static func type<Tens: Digit, Ones: Digit>(
+        _: Tens.Type, _: Ones.Type
+    ) -> any NumberedJob.Type {
+        Nothing<Tens, Ones>.self
+    }
+}
+
+/// Waits for a number of jobs.
+enum Countdown {
+    private static let left = Mutex<(count: Int, waiter: CheckedContinuation<Void, Never>?)>(
+        (0, nil))
+
+    static func expect(_ count: Int) { left.withLock { $0.count = count } }
+
+    static func count() {
+        let waiter = left.withLock { left in
             left.count -= 1
             return left.count == 0 ? left.waiter.take() : nil
         }
         waiter?.resume()
-        return NoOutput()
     }
-
-    static func expect(_ count: Int) { left.withLock { $0.count = count } }
 
     static func finished() async {
         await withCheckedContinuation { continuation in
