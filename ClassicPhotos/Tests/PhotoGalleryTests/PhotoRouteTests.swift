@@ -3,6 +3,7 @@ import Foundation
 import NIOHTTP1
 import Operations
 import OperationsTestSupport
+import PhotoImaging
 import Testing
 
 @testable import PhotoGallery
@@ -95,7 +96,7 @@ struct PhotoRouteTests {
         try await withGallery { gallery in
             let entries = gallery.origin.catalog.entries
             for (kind, hasOriginal) in [
-                (.missing, false), (.empty, false), (.htmlPage, true), (.truncated, true),
+                (.missing, false), (.empty, false), (.htmlPage, false), (.truncated, true),
             ] as [(DemoCatalog.Kind, Bool)] {
                 let row = try #require(entries.first { $0.kind == kind }).id
                 for route in ["picture?fit=640", "result", "details"] {
@@ -106,7 +107,44 @@ struct PhotoRouteTests {
                     #expect(problem.hasOriginal == hasOriginal && problem.retryable)
                 }
                 let original = try await gallery.get("/api/photos/\(row)/original").status
-                #expect(original == (kind == .missing ? 422 : 200))
+                #expect(original == (hasOriginal ? 200 : 422))
+            }
+        }
+    }
+
+    /// Whoever may write in the folder can replace a photo, or a folder above it, by a link.
+    @Test func linkOutOfFolderIsNotFollowed() async throws {
+        let manager = FileManager.default
+        let folder = manager.temporaryDirectory.appending(path: "photos-\(UUID().uuidString)")
+        defer { try? manager.removeItem(at: folder) }
+        let outside = folder.appending(path: "outside")
+        let bitmap = try Bitmap(
+            size: PixelSize(width: 8, height: 8), pixels: [UInt8](repeating: 90, count: 8 * 8 * 3))
+        let picture = try ImageEngine.encode(bitmap, as: .png, quality: 90).bytes
+        for name in ["in/a.png", "in/b.png", "in/c.png", "in/sub/d.png", "outside/d.png"] {
+            let file = folder.appending(path: name)
+            try manager.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(picture).write(to: file)
+        }
+        let source = folder.appending(path: "in")
+        let list = try PhotoList.read(folder: source)
+        #expect(list.records.map(\.name) == ["a.png", "b.png", "c.png", "sub/d.png"])
+        func replace(_ name: String, by target: URL) throws {
+            let file = source.appending(path: name)
+            try manager.removeItem(at: file)
+            try manager.createSymbolicLink(at: file, withDestinationURL: target)
+        }
+        try replace("a.png", by: outside.appending(path: "d.png"))
+        // Links inside the folder are as good as files, even with an absolute path.
+        try replace("b.png", by: source.appending(path: "c.png"))
+        try replace("sub", by: outside)
+        try await withGallery(photos: list.records) { gallery in
+            for (row, status) in [(0, 422), (1, 200), (2, 200), (3, 422)] {
+                for route in ["original", "details", "result", "picture?fit=640"] {
+                    let reply = try await gallery.get("/api/photos/\(row)/\(route)")
+                    #expect(reply.status == status, "\(row)/\(route): \(reply.text)")
+                }
             }
         }
     }

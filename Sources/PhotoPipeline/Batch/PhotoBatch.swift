@@ -128,7 +128,8 @@ public struct PhotoBatch: Sendable {
         }
         let earlier = earlierResult(of: record, at: position, names)
         if let earlier, earlier.isCurrent { return .unchanged(earlier.path) }
-        let photo = ResultMaker.Photo(name: record.name, url: url, recipe: options.recipe)
+        let photo = ResultMaker.Photo(
+            name: record.name, url: url, folder: record.folder, recipe: options.recipe)
         return await maker.process(photo, after: earlier) {
             [options, fingerprint] image, version in
             let path = names.path(of: record, at: position, writtenAs: image.format)
@@ -147,7 +148,9 @@ extension PhotoBatch {
     ) -> EarlierResult? {
         guard !options.redoesAll, let url = record.url else { return nil }
         let paths = names.possiblePaths(of: record, at: position, writtenAs: options.recipe.format)
-        return EarlierResult(of: url, at: paths, in: options.folder, recipe: fingerprint)
+        return EarlierResult(
+            of: PhotoLoader.Source(url: url, folder: record.folder), at: paths,
+            in: options.folder, recipe: fingerprint)
     }
 
     /// What a run would do with a photo.
@@ -176,8 +179,7 @@ extension PhotoBatch {
             }
             let paths = names.possiblePaths(
                 of: record, at: position, writtenAs: options.recipe.format)
-            let file = record.url.flatMap { $0.isFileURL ? LocalPath($0) : nil }
-            return .process(paths[0], file.flatMap { LocalFiles.version(of: $0) })
+            return .process(paths[0], record.file.flatMap { LocalFiles.version(of: $0) })
         }
     }
 }

@@ -18,6 +18,9 @@ import Foundation
     public let recipe: PhotoRecipe
     /// Whether to make the result again even if it is up to date.
     public let redoes: Bool
+    /// The folder outside of which the photo's file must not lead, percent-encoded; nil for any
+    /// place, and in tasks of earlier versions of the program.
+    private let folder: String?
     private let result: StoredName
 
     /// ``ResultName`` with text instead of bytes.
@@ -35,7 +38,12 @@ import Foundation
         source = url.absoluteURL.absoluteString
         recipe = options.recipe
         redoes = options.redoesAll
+        folder = record.folder.map { percentEncoded($0.bytes) }
         result = StoredName(base: base, number: name.number, unnumbered: name.unnumbered)
+    }
+
+    fileprivate var sourceFolder: LocalPath? {
+        folder.flatMap { LocalPath(bytes: percentDecoded($0)) }
     }
 
     fileprivate var resultName: ResultName {
@@ -127,7 +135,7 @@ extension ResultMaker {
             task.redoes
             ? nil
             : EarlierResult(
-                of: photo.url, at: task.formats.map { task.path(in: folder, writtenAs: $0) },
+                of: photo.source, at: task.formats.map { task.path(in: folder, writtenAs: $0) },
                 in: folder, recipe: fingerprint)
         if let earlier, earlier.isCurrent { return .unchanged(earlier.path) }
         return await process(photo, after: earlier) { image, version in
@@ -147,7 +155,8 @@ extension ResultMaker {
         guard task.resultName.isSafe else {
             throw .invalidTask("the name of its result leads out of the folder")
         }
-        return Photo(name: task.name, url: url, recipe: task.recipe)
+        return Photo(
+            name: task.name, url: url, folder: task.sourceFolder, recipe: task.recipe)
     }
 }
 

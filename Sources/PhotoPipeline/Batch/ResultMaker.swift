@@ -20,7 +20,11 @@ public struct ResultMaker: Sendable {
     struct Photo: Sendable {
         let name: String
         let url: URL
+        /// The folder outside of which a local file must not lead; nil for any place.
+        let folder: LocalPath?
         let recipe: PhotoRecipe
+
+        var source: PhotoLoader.Source { PhotoLoader.Source(url: url, folder: folder) }
     }
 
     /// Writes an encoded picture, which was made of a version of the photo.
@@ -74,7 +78,7 @@ public struct ResultMaker: Sendable {
     func process(
         _ photo: Photo, after earlier: EarlierResult?, write: @escaping Write
     ) async -> PhotoBatch.Result {
-        let file = loader.options.capacity.file(loader.downloader.maximumSize(of: photo.url))
+        let file = loader.options.capacity.file(loader.downloader.maximumSize(of: photo.source))
         let queue = photo.url.isFileURL ? localFileQueue : fileQueue
         do throws(PhotoStageStop) {
             let result = try await holding(file, in: queue, named: photo.name) {
@@ -92,7 +96,7 @@ public struct ResultMaker: Sendable {
     private func makeResult(
         of photo: Photo, after earlier: EarlierResult?, write: @escaping Write
     ) async throws(PhotoStageStop) -> PhotoBatch.Result {
-        let download = loader.download(photo.url, unless: earlier?.photo)
+        let download = loader.download(photo.source, unless: earlier?.photo)
         do {
             let version = try await download.valueUnlessCancelled.version
             let file = try await loader.result(from: download, by: photo.recipe, priority: .low) {
@@ -133,10 +137,15 @@ struct EarlierResult: Sendable {
     /// - Parameters:
     ///   - paths: the paths that the result may have, the likeliest first.
     ///   - recipe: the fingerprint of the recipe.
-    init?(of url: URL, at paths: [OutputPath], in folder: OutputFolder, recipe: UInt64) {
+    init?(
+        of source: PhotoLoader.Source, at paths: [OutputPath], in folder: OutputFolder,
+        recipe: UInt64
+    ) {
         for path in paths {
-            guard let photo = folder.madeOf(path, from: url, recipe: recipe) else { continue }
-            let file = url.isFileURL ? LocalPath(url) : nil
+            guard let photo = folder.madeOf(path, from: source.url, recipe: recipe) else {
+                continue
+            }
+            let file = source.file
             let version = file.flatMap { LocalFiles.version(of: $0) }
             if file != nil, version?.text != photo { return nil }
             (self.path, self.photo, isCurrent) = (path, photo, file != nil)

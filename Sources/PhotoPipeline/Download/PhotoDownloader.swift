@@ -105,7 +105,11 @@ public final class PhotoDownloader: Sendable {
     /// - Throws: the failure, in words for people, or `cancelled` if the calling task was
     ///   cancelled.
     public func content(of url: URL) async throws(PhotoStageStop) -> Content {
-        guard let content = try await content(of: url, unless: nil) else {
+        try await content(of: PhotoLoader.Source(url: url))
+    }
+
+    func content(of source: PhotoLoader.Source) async throws(PhotoStageStop) -> Content {
+        guard let content = try await content(of: source, unless: nil) else {
             preconditionFailure("a request without a condition always has an answer")
         }
         return content
@@ -116,9 +120,9 @@ public final class PhotoDownloader: Sendable {
     /// - Parameter version: the text of an earlier ``PhotoVersion``; nil to download in any case.
     /// - Returns: nil if the contents still have that version.
     func content(
-        of url: URL, unless version: String?
+        of source: PhotoLoader.Source, unless version: String?
     ) async throws(PhotoStageStop) -> Content? {
-        switch try await answer(of: url, unless: version) {
+        switch try await answer(of: source, unless: version) {
         case .content(let content): content.version.text == version ? nil : content
         case .unchanged: nil
         }
@@ -128,9 +132,12 @@ public final class PhotoDownloader: Sendable {
     ///
     /// - Parameters:
     ///   - version: the text of an earlier ``PhotoVersion``; nil to download in any case.
-    func answer(of url: URL, unless version: String?) async throws(PhotoStageStop) -> Answer {
+    func answer(
+        of source: PhotoLoader.Source, unless version: String?
+    ) async throws(PhotoStageStop) -> Answer {
+        let url = source.url
         guard !url.isFileURL else {
-            let content = try await readFile(url, unless: version)
+            let content = try await readFile(source, unless: version)
             return content.map { .content($0) } ?? .unchanged(.file)
         }
         let start: WebURL
@@ -146,30 +153,30 @@ public final class PhotoDownloader: Sendable {
     }
 
     /// The maximum size of a URL's contents in bytes, as far as it is known before the download.
-    func maximumSize(of url: URL) -> Int {
-        guard url.isFileURL, let path = LocalPath(url),
-            case .file(let size)? = try? LocalFiles.kind(
-                of: path, followingLinks: true, named: "file")
-        else { return limits.maximumBytes }
-        return min(size, limits.maximumBytes)
+    func maximumSize(of source: PhotoLoader.Source) -> Int {
+        guard let file = source.file, let status = LocalFiles.status(of: file) else {
+            return limits.maximumBytes
+        }
+        return min(status.byteCount, limits.maximumBytes)
     }
 
     // MARK: Disk
 
     private func readFile(
-        _ url: URL, unless known: String?
+        _ source: PhotoLoader.Source, unless known: String?
     ) async throws(PhotoStageStop) -> Content? {
         let limit = limits.maximumBytes
-        let path = LocalPath(url)
         // Taken before the contents, so that a change in between is noticed the next time.
-        let version = path.flatMap { LocalFiles.version(of: $0) }
+        let version = source.file.flatMap { LocalFiles.version(of: $0) }
         if let known, version?.text == known { return nil }
-        let result = await blocking { LocalFiles.photoBytes(of: url, limit: limit) }
+        let result = await blocking {
+            LocalFiles.photoBytes(of: source.url, in: source.folder, limit: limit)
+        }
         if Task.isCancelled { throw .cancelled }
         switch result {
         case .success(let bytes):
             return Content(
-                bytes: bytes, url: url,
+                bytes: bytes, url: source.url,
                 version: version
                     ?? PhotoVersion(bytes: bytes, entityTag: nil, lastModified: nil, now: 0),
                 freshness: .file)

@@ -345,7 +345,7 @@ public actor PhotoListSession {
         guard let url = record.url else {
             preconditionFailure("\(record.name) has no URL, so it should have failed already")
         }
-        let request = PhotoRequest(url: url, fitting: options.size)
+        let request = PhotoRequest(url: url, in: record.folder, fitting: options.size)
         let watch = progressWatch(url, of: row)
         let download = TypedOperation { [loader] in
             let end = watch()

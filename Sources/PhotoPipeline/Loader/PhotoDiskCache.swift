@@ -174,7 +174,7 @@ extension PhotoDiskCache {
         let names = (try? LocalFiles.names(in: folder, named: "")) ?? []
         return names.compactMap { name in
             let path = folder.appending(name)
-            guard let status = LocalFiles.status(of: path) else { return nil }
+            guard let status = LocalFiles.status(of: LocalFile(path)) else { return nil }
             if name.suffix(StagedFile.partialSuffix.utf8.count)
                 .elementsEqual(StagedFile.partialSuffix.utf8),
                 status.modified.seconds < Int(Date.now.timeIntervalSince1970) - 3_600
@@ -193,7 +193,7 @@ extension PhotoDiskCache {
     }
 
     private func makeFolder() {
-        guard LocalFiles.status(of: folder) == nil else { return }
+        guard LocalFiles.status(of: LocalFile(folder)) == nil else { return }
         if let above = folder.folder { _ = try? StagedFile.makeFolder(above) }
         _ = folder.withCString { mkdir($0, 0o700) }
     }

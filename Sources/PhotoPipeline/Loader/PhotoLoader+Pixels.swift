@@ -23,7 +23,7 @@ extension PhotoLoader {
         if let photo = memory.photo(key, from: original.origin) { return photo }
         guard let bytes = original.bytes else {
             let (original, _) = try await originalWithBytes(
-                of: original.url, priority: request.priority)
+                of: request.source, priority: request.priority)
             return try await photo(from: original, for: request)
         }
         let (memory, size) = (memory, request.size)

@@ -25,10 +25,11 @@ extension PhotoLoader {
     ///
     /// - Parameter known: the text of a ``PhotoVersion``. If the photo still has that version, the
     ///   operation fails with `PhotoIsUnchanged`. nil to download in any case.
-    func download(_ url: URL, unless known: String?) -> TypedOperation<PhotoOriginal> {
-        originals.add(.name("Download \(PhotoURL.name(of: url))")) {
+    func download(_ source: Source, unless known: String?) -> TypedOperation<PhotoOriginal> {
+        let url = source.url
+        return originals.add(.name("Download \(PhotoURL.name(of: url))")) {
             [downloader] () async throws -> PhotoOriginal in
-            guard let content = try await downloader.content(of: url, unless: known) else {
+            guard let content = try await downloader.content(of: source, unless: known) else {
                 throw PhotoIsUnchanged()
             }
             return PhotoOriginal(

@@ -61,6 +61,15 @@ public final class PhotoLoader: Sendable {
     let originals = Operations.OperationQueue()
     let pixels = Operations.OperationQueue()
 
+    /// Where an original is.
+    struct Source: Sendable, Hashable {
+        let url: URL
+        /// The folder outside of which a local file must not lead; nil for any place.
+        var folder: LocalPath?
+
+        var file: LocalFile? { LocalFile(url, in: folder) }
+    }
+
     private struct Known: Sendable {
         let version: PhotoVersion
         var freshness: ResponseFreshness
@@ -127,7 +136,7 @@ public final class PhotoLoader: Sendable {
 
     /// The photo of a request, if it is in memory and certainly still current.
     private func freshPhoto(for request: PhotoRequest) -> Photo? {
-        currentVersion(of: request.url).flatMap { photoInMemory(for: request, $0) }
+        currentVersion(of: request.source).flatMap { photoInMemory(for: request, $0) }
     }
 
     func photoInMemory(for request: PhotoRequest, _ version: PhotoVersion) -> Photo? {
@@ -172,7 +181,7 @@ public final class PhotoLoader: Sendable {
     public func original(
         for request: PhotoRequest
     ) async throws(PhotoStageStop) -> PhotoOriginal {
-        try await original(of: request.url, priority: request.priority) { [memory] version in
+        try await original(of: request.source, priority: request.priority) { [memory] version in
             memory.contains(request.key(version, processors: request.processors))
                 || memory.contains(request.key(version))
         }
@@ -185,20 +194,21 @@ public final class PhotoLoader: Sendable {
     public func bytes(
         of url: URL, priority: Operations.Operation.QueuePriority = .normal
     ) async throws(PhotoStageStop) -> [UInt8] {
-        try await originalWithBytes(of: url, priority: priority).bytes
+        try await originalWithBytes(of: Source(url: url), priority: priority).bytes
     }
 
     /// - Parameter isInMemory: whether pictures in memory suffice if the photo has a version.
     func original(
-        of url: URL, priority: Operations.Operation.QueuePriority,
+        of source: Source, priority: Operations.Operation.QueuePriority,
         unless isInMemory: @escaping @Sendable (PhotoVersion) -> Bool
     ) async throws(PhotoStageStop) -> PhotoOriginal {
         try await stage { [self] in
             try await originals.sharedValue(
-                .name("Load \(PhotoURL.name(of: url))"), by: url, priority: priority
+                .name("Load \(PhotoURL.name(of: source.url))"), by: source, priority: priority
             ) { [self] () async throws -> PhotoOriginal in
-                try await url.isFileURL
-                    ? readFile(url, unless: isInMemory) : download(url, unless: isInMemory)
+                try await source.url.isFileURL
+                    ? readFile(source, unless: isInMemory)
+                    : download(source.url, unless: isInMemory)
             }
         }
     }
@@ -206,23 +216,23 @@ public final class PhotoLoader: Sendable {
     /// The original with its bytes. The wait for shared work may return one without bytes, because
     /// pictures in memory sufficed for the request that began it; then the bytes are loaded.
     func originalWithBytes(
-        of url: URL, priority: Operations.Operation.QueuePriority
+        of source: Source, priority: Operations.Operation.QueuePriority
     ) async throws(PhotoStageStop) -> (original: PhotoOriginal, bytes: [UInt8]) {
         while true {
-            let original = try await original(of: url, priority: priority) { _ in false }
+            let original = try await original(of: source, priority: priority) { _ in false }
             if let bytes = original.bytes { return (original, bytes) }
         }
     }
 
     private func readFile(
-        _ url: URL, unless isInMemory: @Sendable (PhotoVersion) -> Bool
+        _ source: Source, unless isInMemory: @Sendable (PhotoVersion) -> Bool
     ) async throws -> PhotoOriginal {
-        if let version = currentVersion(of: url), isInMemory(version) {
-            return PhotoOriginal(url: url, version: version, origin: .memory, bytes: nil)
+        if let version = currentVersion(of: source), isInMemory(version) {
+            return PhotoOriginal(url: source.url, version: version, origin: .memory, bytes: nil)
         }
-        let content = try await downloader.content(of: url)
+        let content = try await downloader.content(of: source)
         return PhotoOriginal(
-            url: url, version: content.version, origin: .file, bytes: content.bytes)
+            url: source.url, version: content.version, origin: .file, bytes: content.bytes)
     }
 
     private func download(
@@ -234,7 +244,9 @@ public final class PhotoLoader: Sendable {
             guard bytes != nil || isInMemory(version) else { return nil }
             return PhotoOriginal(url: url, version: version, origin: .memory, bytes: bytes)
         }
-        if let inMemory, currentVersion(of: url) == inMemory.version { return inMemory }
+        if let inMemory, currentVersion(of: Source(url: url)) == inMemory.version {
+            return inMemory
+        }
         let stored = await options.diskCache?.entry(for: url)
         if let stored {
             let isFresh = stored.freshness.isFresh(at: Self.now)
@@ -242,7 +254,8 @@ public final class PhotoLoader: Sendable {
             if isFresh { return stored.original(of: url) }
         }
         let condition = stored?.version ?? inMemory?.version
-        let answer = try await downloader.answer(of: url, unless: condition?.text)
+        let answer = try await downloader.answer(
+            of: Source(url: url), unless: condition?.text)
         switch answer {
         case .content(let content):
             remember(content.version, content.freshness, of: url)
@@ -269,9 +282,10 @@ public final class PhotoLoader: Sendable {
     // MARK: Versions
 
     /// The version that the photo certainly has now, without a question to its server.
-    private func currentVersion(of url: URL) -> PhotoVersion? {
-        if url.isFileURL { return LocalPath(url).flatMap { LocalFiles.version(of: $0) } }
-        guard let known = known.withLock({ $0[url] }), known.freshness.isFresh(at: Self.now) else {
+    private func currentVersion(of source: Source) -> PhotoVersion? {
+        if source.url.isFileURL { return source.file.flatMap { LocalFiles.version(of: $0) } }
+        guard let known = known.withLock({ $0[source.url] }), known.freshness.isFresh(at: Self.now)
+        else {
             return nil
         }
         return known.version
@@ -291,6 +305,8 @@ public final class PhotoLoader: Sendable {
 }
 
 extension PhotoRequest {
+    var source: PhotoLoader.Source { PhotoLoader.Source(url: url, folder: folder) }
+
     /// The key of the decoded photo, or of the processed one.
     func key(_ version: PhotoVersion, processors: [PhotoProcessor] = []) -> PictureKey {
         PictureKey(url: url, version: version.text, size: size, processors: processors)

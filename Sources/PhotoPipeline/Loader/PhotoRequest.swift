@@ -19,6 +19,9 @@ public struct PhotoRequest: Sendable, Hashable {
     /// The priority of the work. Work that several requests share has the highest of theirs.
     public var priority: Operations.Operation.QueuePriority
 
+    /// The folder outside of which a local file must not lead; nil for any place.
+    var folder: LocalPath?
+
     /// Creates a request.
     public init(
         url: URL, filters: [ImageFilter] = [], fitting size: PixelSize? = nil,
@@ -38,6 +41,14 @@ public struct PhotoRequest: Sendable, Hashable {
         self.size = size
         self.processors = processors
         self.priority = priority
+    }
+
+    init(
+        url: URL, in folder: LocalPath?, fitting size: PixelSize?,
+        priority: Operations.Operation.QueuePriority = .normal
+    ) {
+        self.init(url: url, processors: [], fitting: size, priority: priority)
+        self.folder = folder
     }
 
     /// The parts of the request that decide on the result.

@@ -31,12 +31,16 @@ public struct PhotoFailure: Error, Sendable, Hashable {
     /// only ``reason`` is known.
     public let cause: Cause?
 
-    /// Whether the photo's bytes were loaded, so that the original can be saved although it cannot
-    /// be shown.
+    /// Whether the photo's bytes were loaded and are those of a picture, so that the original can
+    /// be saved although it cannot be shown.
     public var hasOriginal: Bool {
         switch stage {
         case .source, .download: false
-        case .decode, .filter, .encode, .write: cause?.code != .emptyFile
+        case .decode, .filter, .encode, .write:
+            switch cause?.code {
+            case .emptyFile, .notAPicture, .formatNotRead: false
+            default: true
+            }
         }
     }
 

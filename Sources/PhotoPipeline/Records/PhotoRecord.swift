@@ -27,6 +27,9 @@ public struct PhotoRecord: Sendable, Hashable, Identifiable {
     /// - Complexity: O(n) in the length of the URL, which is parsed each time.
     public var url: URL? { address.flatMap { URL(string: $0) } }
 
+    /// The folder in which a search has found the photo, outside of which its file must not lead.
+    var folder: LocalPath?
+
     /// Whether there is a URL; unlike ``url``, this parses nothing.
     var hasURL: Bool { address != nil }
 

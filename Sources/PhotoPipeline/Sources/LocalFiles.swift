@@ -68,15 +68,25 @@ enum LocalFiles {
         }
     }
 
-    /// The contents of a file, or only its first bytes.
+    /// The contents of a regular file, or only its first bytes.
     static func bytes(
         of path: LocalPath, limit: Int = .max, named name: String
     ) throws(PhotoSourceError) -> [UInt8] {
-        let file = path.withCString { open($0, O_RDONLY | O_CLOEXEC) }
+        try bytes(of: LocalFile(path), limit: limit, named: name)
+    }
+
+    /// The contents of a regular file, or only its first bytes.
+    ///
+    /// Never waits for a pipe, which nobody may write to.
+    static func bytes(
+        of file: LocalFile, limit: Int = .max, named name: String
+    ) throws(PhotoSourceError) -> [UInt8] {
+        let file = file.open()
         guard file >= 0 else { throw PhotoSourceError(reading: name, errno: errno) }
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0 else { throw PhotoSourceError(reading: name, errno: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(name) }
         // Reads one byte more than expected, to detect the end of the file.
         var bytes = try read(file, atMost: min(limit, Int(status.st_size) + 1), named: name)
         // The file is growing, or the system does not report its size.
@@ -117,7 +127,11 @@ enum LocalFiles {
 
 extension LocalFiles {
     /// The contents of a photo on the disk; blocks while reading.
-    static func photoBytes(of url: URL, limit: Int) -> Result<[UInt8], PhotoFailure> {
+    ///
+    /// - Parameter folder: the folder outside of which the file must not lead; nil for any place.
+    static func photoBytes(
+        of url: URL, in folder: LocalPath?, limit: Int
+    ) -> Result<[UInt8], PhotoFailure> {
         func failure(
             _ reason: String, _ code: PhotoFailure.Cause.Code, _ values: [String: String]
         ) -> Result<[UInt8], PhotoFailure> {
@@ -126,25 +140,23 @@ extension LocalFiles {
                     stage: .download, reason: reason, isRetryable: true,
                     cause: .init(code, values)))
         }
-        guard let path = LocalPath(url) else {
+        guard let file = LocalFile(url, in: folder) else {
             return failure("There is no file with that name.", .noFile, ["name": ""])
         }
-        let name = path.description
+        let name = file.path.description
         do throws(PhotoSourceError) {
-            let kind = try kind(of: path, followingLinks: true, named: name)
-            guard case .file(let byteCount) = kind else {
-                return failure("\(name) is not a regular file.", .notAFile, ["name": name])
-            }
-            // One byte more than the limit reveals a file that has grown since.
-            let bytes =
-                byteCount > limit ? nil : try bytes(of: path, limit: limit + 1, named: name)
-            guard let bytes, bytes.count <= limit else {
+            // One byte more than the limit reveals that the file is larger.
+            let bytes = try bytes(of: file, limit: limit + 1, named: name)
+            guard bytes.count <= limit else {
                 return failure(
                     "\(name) is larger than \(limit >> 20) MiB.", .fileTooLarge,
                     ["limit": "\(limit >> 20)"])
             }
             return .success(bytes)
         } catch {
+            if error == .notAFile(name) {
+                return failure("\(name) is not a regular file.", .notAFile, ["name": name])
+            }
             let isMissing = error.kind == .notFound
             return failure(
                 "\(error).", isMissing ? .noFile : .fileNotReadable, ["name": name])
@@ -152,14 +164,13 @@ extension LocalFiles {
     }
 
     /// The version of a file on the disk; nil if there is no such file.
-    static func version(of path: LocalPath) -> PhotoVersion? {
-        status(of: path).map { PhotoVersion(byteCount: $0.byteCount, modified: $0.modified) }
+    static func version(of file: LocalFile) -> PhotoVersion? {
+        status(of: file).map { PhotoVersion(byteCount: $0.byteCount, modified: $0.modified) }
     }
 
     /// The size and the time of a file; nil if there is no such file.
-    static func status(of path: LocalPath) -> (byteCount: Int, modified: FileTime)? {
-        var status = stat()
-        guard path.withCString({ stat($0, &status) }) == 0 else { return nil }
+    static func status(of file: LocalFile) -> (byteCount: Int, modified: FileTime)? {
+        guard let status = file.status else { return nil }
         #if canImport(Darwin)
         let time = status.st_mtimespec
         #else
@@ -172,6 +183,12 @@ extension LocalFiles {
 }
 
 extension PhotoSourceError {
+    fileprivate static func notAFile(_ name: String) -> PhotoSourceError {
+        PhotoSourceError(
+            .notReadable, source: name, problem: "it is not a regular file",
+            advice: "move it, or name a file")
+    }
+
     fileprivate init(reading source: String, errno code: Int32) {
         switch code {
         case ENOENT, ENOTDIR:
@@ -182,6 +199,10 @@ extension PhotoSourceError {
             self.init(
                 .notReadable, source: source, problem: "you do not have permission to read it",
                 advice: "check its permissions")
+        case ELOOP:
+            self.init(
+                .notReadable, source: source, problem: "it has become a link out of its folder",
+                advice: "name the target of the link")
         default:
             self.init(
                 .notReadable, source: source, problem: "it cannot be read",

@@ -59,7 +59,9 @@ extension PhotoRecord {
     fileprivate func prefixed(_ prefix: String) -> PhotoRecord {
         guard let url else { return self }
         let bytes = nameBytes.map { Array(prefix.utf8) + [UInt8(ascii: "/")] + $0 }
-        return PhotoRecord(id: id, name: "\(prefix)/\(name)", nameBytes: bytes, url: url)
+        var record = PhotoRecord(id: id, name: "\(prefix)/\(name)", nameBytes: bytes, url: url)
+        record.folder = folder
+        return record
     }
 
     fileprivate func matches(_ patterns: [String]) -> Bool {

@@ -94,11 +94,15 @@ struct PhotoListBuilder {
     }
 
     /// Adds a photo with a valid URL.
+    ///
+    /// - Parameter folder: the folder in which a search has found the photo; nil for none.
     mutating func add(
-        name: String, nameBytes: [UInt8]? = nil, url: URL
+        name: String, nameBytes: [UInt8]? = nil, url: URL, in folder: LocalPath? = nil
     ) throws(PhotoSourceError) {
         let id = identifiers.make(name: name, url: url.absoluteString)
-        try append(PhotoRecord(id: id, name: name, nameBytes: nameBytes, url: url))
+        var record = PhotoRecord(id: id, name: name, nameBytes: nameBytes, url: url)
+        record.folder = folder
+        try append(record)
     }
 
     /// Adds a failed record for an invalid entry.

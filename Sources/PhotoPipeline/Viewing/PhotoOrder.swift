@@ -110,17 +110,8 @@ public final class PhotoOrder: Sendable {
     private func files() -> [FileFacts] {
         if let files = prepared.withLock({ $0.files }) { return files }
         let files = records.map { record in
-            guard let url = record.url, url.isFileURL, let path = LocalPath(url) else {
-                return FileFacts(byteCount: nil, seconds: nil)
-            }
-            var size: Int?
-            if case .file(let count)? = try? LocalFiles.kind(
-                of: path, followingLinks: true, named: "file")
-            {
-                size = count
-            }
-            return FileFacts(
-                byteCount: size, seconds: LocalFiles.version(of: path)?.modified?.seconds)
+            let status = record.file.flatMap { LocalFiles.status(of: $0) }
+            return FileFacts(byteCount: status?.byteCount, seconds: status?.modified.seconds)
         }
         prepared.withLock { $0.files = files }
         return files

@@ -92,7 +92,8 @@ public actor PhotoViewer {
         guard let url = record.url else { throw .failed(Self.noAddress(record)) }
         let original = try await shared(request, in: downloads, named: "Original \(record.name)") {
             [loader] in
-            let (original, bytes) = try await loader.originalWithBytes(of: url, priority: .high)
+            let (original, bytes) = try await loader.originalWithBytes(
+                of: PhotoLoader.Source(url: url, folder: record.folder), priority: .high)
             return PhotoFile(
                 bytes: bytes, format: ImageFormat(detecting: bytes),
                 madeFrom: original.version.text, original: original)
@@ -175,7 +176,8 @@ public actor PhotoViewer {
             let file = try await self.original(of: row)
             guard let original = file.original else { throw PhotoStageStop.cancelled }
             let wanted = PhotoRequest(
-                url: original.url, fitting: PixelSize(width: side, height: side), priority: .high)
+                url: original.url, in: record.folder,
+                fitting: PixelSize(width: side, height: side), priority: .high)
             // The decoded picture stays in the loader's memory, for the next filter. Each of the
             // results would displace many small pictures of the list; the viewer keeps their files.
             var photo = try await loader.photo(from: original, for: wanted)

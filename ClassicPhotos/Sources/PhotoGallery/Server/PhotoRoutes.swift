@@ -224,20 +224,27 @@ struct PhotoRoutes {
     ) async throws -> Response {
         let (row, record) = try photo(context)
         let original = try await answering(context) { try await viewer.original(of: row) }
+        // Whoever can write in the folder chooses its bytes, and a file of another program may have
+        // come into the folder by mistake. A gallery sends pictures only.
+        guard let format = original.format else {
+            throw PhotoFailureResponse(
+                failure: PhotoFailure(
+                    stage: .decode, reason: ImagingError.unknownFormat(looksLike: nil).description,
+                    isRetryable: true, cause: .init(.notAPicture)))
+        }
         return FileResponse(
-            bytes: original.bytes,
-            mediaType: original.format?.mediaType ?? "application/octet-stream",
-            tag: original.tag, caching: caching(request, record),
-            downloadName: Self.fileName(of: record, format: original.format)
+            bytes: original.bytes, mediaType: format.mediaType, tag: original.tag,
+            caching: caching(request, record),
+            downloadName: Self.fileName(of: record, format: format)
         ).response(to: request)
     }
 
     /// The file name of the original. A name without an extension gets that of the format.
-    private static func fileName(of record: PhotoRecord, format: ImageFormat?) -> String {
+    private static func fileName(of record: PhotoRecord, format: ImageFormat) -> String {
         let name = record.url?.lastPathComponent ?? ""
         if !name.isEmpty, name != "/", !(record.url?.pathExtension ?? "").isEmpty { return name }
         let base = name.isEmpty || name == "/" ? record.name : name
-        return format.map { "\(base).\($0.fileExtension)" } ?? base
+        return "\(base).\(format.fileExtension)"
     }
 
     // MARK: Parts

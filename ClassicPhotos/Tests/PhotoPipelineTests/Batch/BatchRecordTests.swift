@@ -175,9 +175,11 @@ struct BatchRecordTests {
             let url = try #require(URL(string: "\(origin.url)/a.jpg"))
             let first = try await downloader.content(of: url)
             #expect(first.version.text == "tag \"v1\"")
-            let second = try await downloader.content(of: url, unless: first.version.text)
+            let second = try await downloader.content(
+                of: PhotoLoader.Source(url: url), unless: first.version.text)
             #expect(second == nil)
-            let third = try await downloader.content(of: url, unless: "tag \"v0\"")
+            let third = try await downloader.content(
+                of: PhotoLoader.Source(url: url), unless: "tag \"v0\"")
             #expect(third?.bytes == Array("abc".utf8))
             #expect(origin.requests.count == 3)
             await downloader.shutdown()

@@ -37,6 +37,39 @@ struct PhotoTaskTests {
         return task
     }
 
+    /// The folder outside of which the file of a photo must not lead is a part of the task.
+    @Test(arguments: [true, false])
+    func linkOutOfFolderIsNotFollowed(isStored: Bool) async throws {
+        try await withSource { folder, records, downloader in
+            let output = try OutputFolder(folder.appending(path: "out").systemPath)
+            let first = try task(batch(output, downloader).steps(records).first)
+            let source = folder.appending(path: "in/a.jpg")
+            let outside = folder.appending(path: "b.jpg")
+            try FileManager.default.moveItem(at: source, to: outside)
+            try FileManager.default.createSymbolicLink(at: source, withDestinationURL: outside)
+            var results: [PhotoBatch.Result] = []
+            if isStored {
+                let stored = try JSONDecoder().decode(
+                    PhotoTask.self, from: JSONEncoder().encode(first))
+                results.append(
+                    await ResultMaker(downloader: downloader).process(stored, in: output) { _ in
+                        folder.appending(path: "staged").systemPath
+                    })
+            } else {
+                let (ended, end) = AsyncStream<PhotoBatch.Result>.makeStream()
+                await batch(output, downloader).run(records) { end.yield($1) }
+                end.finish()
+                for await result in ended { results.append(result) }
+            }
+            guard case .failed(let failure)? = results.first else {
+                Issue.record("\(results)")
+                return
+            }
+            #expect(failure.reason.contains("it has become a link out of its folder"))
+            #expect(try files(below: folder) == ["b.jpg", "in/a.jpg"])
+        }
+    }
+
     /// A task that was stored makes the same bytes as a batch. Once its file has its name, the
     /// result is up to date, also for a folder that is opened later.
     @Test func storedTaskMakesTheResultOfABatch() async throws {

@@ -107,7 +107,7 @@ struct PhotoLoaderTests {
                 let downloader = loader.downloader
                 let download = try #require(downloader.downloads.operations.first)
                 let batch = PhotoLoader(downloader: downloader)
-                let operation = batch.download(url, unless: nil)
+                let operation = batch.download(PhotoLoader.Source(url: url), unless: nil)
                 #expect(await comesTrue { download.queuePriority == .normal })
                 // The download goes on as long as somebody needs it.
                 photo.cancel()

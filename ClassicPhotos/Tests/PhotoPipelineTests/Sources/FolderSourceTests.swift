@@ -142,7 +142,7 @@ private func message(_ body: () throws -> Void) -> String {
         #expect(photos.records[0].nameBytes == bytes)
         for record in photos.records {
             let url = try #require(record.url)
-            #expect(try LocalFiles.photoBytes(of: url, limit: 10).get() == [])
+            #expect(try LocalFiles.photoBytes(of: url, in: nil, limit: 10).get() == [])
         }
         // Lists and arguments can name such files too.
         let list = try scratch.write("in/list.txt", Array("caf%E9/%FE.jpg\n".utf8))

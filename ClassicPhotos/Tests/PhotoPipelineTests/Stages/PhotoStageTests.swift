@@ -221,7 +221,8 @@ struct PhotoStageTests {
             try await withLoader { loader, _ in
                 let url = webURL(origin.url(for: .neverAnswers))
                 for round in 0..<30 {
-                    let download = loader.download(url, unless: nil)
+                    let download = loader.download(
+                        PhotoLoader.Source(url: url), unless: nil)
                     for _ in 0..<round { await Task.yield() }
                     download.cancel()
                     await loader.originals.waitUntilAllOperationsAreFinished()

@@ -103,7 +103,7 @@ struct FolderReader {
             || !hasUnsupportedExtension(path) && hasPictureSignature(file)
         {
             let isText = String(validating: path, as: UTF8.self) != nil
-            try builder.add(name: text, nameBytes: isText ? nil : path, url: file.url)
+            try builder.add(name: text, nameBytes: isText ? nil : path, url: file.url, in: root)
         } else if let format = UnsupportedFormat(of: path) {
             unsupportedFiles.append(.init(name: text, format: format.name, reason: format.reason))
         } else {
@@ -118,7 +118,7 @@ struct FolderReader {
 
     private func hasPictureSignature(_ file: LocalPath) -> Bool {
         let start = try? LocalFiles.bytes(
-            of: file, limit: ImageFormat.signatureLength, named: name)
+            of: LocalFile(file, in: root), limit: ImageFormat.signatureLength, named: name)
         return start.map { PictureFiles.isPicture($0) } ?? false
     }
 
