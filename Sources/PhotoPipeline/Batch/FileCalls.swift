@@ -19,22 +19,24 @@ struct FileCalls: Sendable {
     /// Returns once a file or folder is on the disk, not only in memory.
     var sync: @Sendable (_ file: Int32) -> Int32
     /// Gives a file a second name, which must not exist yet; follows links in the source path.
-    var link: @Sendable (_ source: LocalPath, _ target: LocalPath) -> Int32
+    var link: @Sendable (_ source: NameInFolder, _ target: NameInFolder) -> Int32
     /// Renames a file; replaces an existing file of the new name.
-    var rename: @Sendable (_ source: LocalPath, _ target: LocalPath) -> Int32
+    var rename: @Sendable (_ source: NameInFolder, _ target: NameInFolder) -> Int32
 
     /// The system's own calls.
     static let system = FileCalls(
         write: { file, bytes in systemWrite(file, bytes.baseAddress, bytes.count) },
         sync: { file in fsync(file) },
         link: { source, target in
-            source.withCString { source in
-                target.withCString { linkat(AT_FDCWD, source, AT_FDCWD, $0, AT_SYMLINK_FOLLOW) }
+            source.withCString { name in
+                target.withCString {
+                    linkat(source.folder, name, target.folder, $0, AT_SYMLINK_FOLLOW)
+                }
             }
         },
         rename: { source, target in
-            source.withCString { source in
-                target.withCString { systemRename(source, $0) }
+            source.withCString { name in
+                target.withCString { renameat(source.folder, name, target.folder, $0) }
             }
         })
 
@@ -68,13 +70,9 @@ struct FileCalls: Sendable {
     }
 }
 
-// Inside `FileCalls` the names `write` and `rename` are those of its properties.
+// Inside `FileCalls` the name `write` is that of its property.
 
 private func systemWrite(_ file: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
     write(file, bytes, count)
-}
-
-private func systemRename(_ source: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>) -> Int32 {
-    rename(source, target)
 }
 #endif

@@ -34,11 +34,12 @@ extension OutputFolder {
     ) async throws(PhotoStageStop) {
         if problem != nil { throw .cancelled }
         do throws(FileProblem) {
-            if let folder = path.path.folder { _ = try StagedFile.makeFolder(folder) }
-            do throws(FileProblem) { _ = try mayReplace(path, from: origin.url) } catch {
+            let folder = try openFolder(for: path)
+            do throws(FileProblem) { _ = try mayReplace(path, in: folder, from: origin.url) } catch
+            {
                 // Another process may have written the present file since the log was read.
                 rereadLog()
-                _ = try mayReplace(path, from: origin.url)
+                _ = try mayReplace(path, in: folder, from: origin.url)
             }
             guard let name = try? staged(), let file = LocalPath(name) else {
                 throw FileProblem(path, errno: EACCES)
@@ -107,7 +108,10 @@ extension OutputFolder {
 
     private static func identity(of path: LocalPath) -> String? {
         let file = path.appending(identityFile.utf8)
-        guard let bytes = try? LocalFiles.bytes(of: file, named: file.description) else {
+        guard
+            let bytes = try? LocalFiles.bytes(
+                of: LocalFile(file, in: path), limit: 100, named: file.description)
+        else {
             return nil
         }
         let text = String(decoding: bytes, as: UTF8.self).prefix { !$0.isWhitespace }

@@ -251,9 +251,11 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         if problem != nil { throw .cancelled }
         let file: StagedFile
         do throws(FileProblem) {
+            let folder = try openFolder(for: path)
             // Checked here before the bytes are written, and again when the file gets its name.
-            _ = try mayReplace(path, from: origin.url)
-            file = try StagedFile(bytes, at: path.path, canBeUnnamed: canBeUnnamed, calls: calls)
+            _ = try mayReplace(path, in: folder, from: origin.url)
+            file = try StagedFile(
+                bytes, at: path.path, in: folder, canBeUnnamed: canBeUnnamed, calls: calls)
             if let modified = origin.version?.modified { file.setTime(modified) }
         } catch {
             throw stop(for: error)
@@ -318,7 +320,7 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
         var folders: Set<LocalPath> = []
         for result in rest {
             guard let file = result.file else { continue }
-            folders.formUnion(file.madeFolders)
+            folders.formUnion(file.folder.madeFolders)
             if let folder = result.path.path.folder { folders.insert(folder) }
         }
         for folder in folders {
@@ -358,7 +360,8 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
     private func publish(_ result: ReadyResult) throws(FileProblem) {
         guard let file = result.file else { return }
         for _ in 0..<3 {
-            let replacing = try mayReplace(result.path, from: result.entry.origin.url)
+            let replacing = try mayReplace(
+                result.path, in: file.folder, from: result.entry.origin.url)
             switch try file.publish(replacing: replacing) {
             case .done: return
             // Another program took the name first; check that program's file.
@@ -370,12 +373,21 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
                 + "another folder.")
     }
 
+    /// Opens the folder of a result; creates it and its missing parents.
+    ///
+    /// - Throws: ``FileProblem``, also if a link below this folder would lead out of it.
+    func openFolder(for path: OutputPath) throws(FileProblem) -> OpenFolder {
+        try OpenFolder(path.path.folder ?? self.path, below: self.path)
+    }
+
     /// Whether there is a file to replace.
     ///
+    /// - Parameter folder: the folder of the file.
     /// - Throws: ``FileProblem`` if the file must not be replaced.
-    func mayReplace(_ path: OutputPath, from source: URL) throws(FileProblem) -> Bool {
-        var status = stat()
-        guard path.path.withCString({ lstat($0, &status) }) == 0 else {
+    func mayReplace(
+        _ path: OutputPath, in folder: OpenFolder, from source: URL
+    ) throws(FileProblem) -> Bool {
+        guard let status = folder.name(path.path.name).status else {
             guard errno == ENOENT || errno == ENOTDIR else {
                 throw FileProblem(path, errno: errno)
             }
@@ -404,7 +416,8 @@ public final class OutputFolder: Sendable, CustomStringConvertible {
             $0.log.checksums(of: path.relativePath, from: source, byteCount: byteCount)
         }
         guard !checksums.isEmpty,
-            let bytes = try? LocalFiles.bytes(of: path.path, named: path.description),
+            let bytes = try? LocalFiles.bytes(
+                of: LocalFile(path.path, in: self.path), named: path.description),
             checksums.contains(fnv1a(bytes))
         else {
             throw FileProblem(

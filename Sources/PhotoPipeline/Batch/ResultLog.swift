@@ -83,7 +83,8 @@ struct ResultLog {
         let file = folder.appending(fileName.utf8)
         let bytes: [UInt8]
         do throws(PhotoSourceError) {
-            bytes = try LocalFiles.bytes(of: file, named: file.description)
+            bytes = try LocalFiles.bytes(
+                of: LocalFile(file, in: folder), named: file.description)
         } catch {
             guard error.kind == .notFound else { throw .unreadable(error) }
             return (ResultLog(), ResultLogFile(path: file))
@@ -199,9 +200,15 @@ struct ResultLogFile {
         _ entries: [ResultLog.Entry], calls: FileCalls
     ) throws(FileProblem) {
         guard !entries.isEmpty else { return }
-        let file = path.withCString { open($0, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o666) }
+        // Neither waits for the reader of a pipe, nor follows a link to another file.
+        let flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let file = path.withCString { open($0, flags, 0o666) }
         guard file >= 0 else { throw FileProblem(path, errno: errno) }
         defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw FileProblem(refusal: "\(path) is not a regular file. Move it to another place.")
+        }
         // Closing the file unlocks it. File systems without locks have one machine's files only.
         while flock(file, LOCK_EX) != 0, errno == EINTR {}
         let text = entries.reduce(into: Self.isTorn(file) ? "\n" : "") { $0 += Self.line(for: $1) }

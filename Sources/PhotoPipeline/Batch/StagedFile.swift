@@ -25,35 +25,46 @@ final class StagedFile: Sendable {
     enum Publication { case done, nameIsTaken }
 
     let path: LocalPath
-    /// The folders whose entries changed when the file's own folder was created.
-    let madeFolders: [LocalPath]
+    let folder: OpenFolder
     private let calls: FileCalls
     private let file: Int32
+    /// The name that the file will have.
+    private let name: NameInFolder
     /// The temporary name of the file; nil if it has none.
-    private let partial: LocalPath?
+    private let partial: NameInFolder?
     private let hasPartialName: Atomic<Bool>
 
     /// Writes the bytes to a file that is not visible yet.
     ///
-    /// - Parameter canBeUnnamed: the result of ``canNameUnnamedFiles(in:calls:)``.
+    /// - Parameters:
+    ///   - folder: the folder of the file; nil to open the folder of the path.
+    ///   - canBeUnnamed: the result of ``canNameUnnamedFiles(in:calls:)``.
     init(
-        _ bytes: [UInt8], at path: LocalPath, canBeUnnamed: Bool = true,
-        calls: FileCalls = .system
+        _ bytes: [UInt8], at path: LocalPath, in folder: OpenFolder? = nil,
+        canBeUnnamed: Bool = true, calls: FileCalls = .system
     ) throws(FileProblem) {
         self.path = path
         self.calls = calls
-        let folder = path.folder ?? LocalPath.workingFolder
-        madeFolders = try Self.makeFolder(folder)
-        let unnamed = canBeUnnamed ? Self.openUnnamed(in: folder) : nil
-        let partial = Self.partial(for: path, in: folder)
+        let opened: OpenFolder
+        if let folder {
+            opened = folder
+        } else {
+            opened = try OpenFolder(path.folder ?? .workingFolder)
+        }
+        self.folder = opened
+        name = opened.name(path.name)
+        let unnamed = canBeUnnamed ? Self.openUnnamed(in: opened) : nil
+        let partial = Self.partial(for: path.name, in: opened)
         if let unnamed {
             file = unnamed
             self.partial = nil
         } else {
             // A killed run may have left this name as a second name of a result, which must not be
             // truncated.
-            _ = partial.withCString { unlink($0) }
-            file = partial.withCString { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666) }
+            partial.remove()
+            file = partial.withCString {
+                openat(partial.folder, $0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+            }
             guard file >= 0 else { throw FileProblem(path, errno: errno) }
             self.partial = partial
         }
@@ -69,7 +80,7 @@ final class StagedFile: Sendable {
 
     private func removePartial() {
         guard let partial, hasPartialName.exchange(false, ordering: .relaxed) else { return }
-        _ = partial.withCString { unlink($0) }
+        partial.remove()
     }
 
     /// Sets the time of the last modification, as far as the file system can store it. A file
@@ -90,7 +101,7 @@ final class StagedFile: Sendable {
     func publish(replacing: Bool) throws(FileProblem) -> Publication {
         guard let partial else { return try publishUnnamed(replacing: replacing) }
         if !replacing {
-            if calls.link(partial, path) == 0 {
+            if calls.link(partial, name) == 0 {
                 removePartial()
                 return .done
             }
@@ -98,26 +109,25 @@ final class StagedFile: Sendable {
             guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(errno) else {
                 return try failedLinkResult()
             }
-            var status = stat()
-            if path.withCString({ lstat($0, &status) }) == 0 { return .nameIsTaken }
+            if name.status != nil { return .nameIsTaken }
         }
-        guard calls.rename(partial, path) == 0 else { throw FileProblem(path, errno: errno) }
+        guard calls.rename(partial, name) == 0 else { throw FileProblem(path, errno: errno) }
         hasPartialName.store(false, ordering: .relaxed)
         return .done
     }
 
     private func publishUnnamed(replacing: Bool) throws(FileProblem) -> Publication {
-        let source = Self.ownFiles.appending("\(file)".utf8)
+        let source = NameInFolder(path: Self.ownFiles.appending("\(file)".utf8))
         guard replacing else {
-            return calls.link(source, path) == 0 ? .done : try failedLinkResult()
+            return calls.link(source, name) == 0 ? .done : try failedLinkResult()
         }
         // A link cannot replace a file, but a rename can.
-        let partial = Self.partial(for: path, in: path.folder ?? .workingFolder)
-        _ = partial.withCString { unlink($0) }
+        let partial = Self.partial(for: path.name, in: folder)
+        partial.remove()
         guard calls.link(source, partial) == 0 else { throw FileProblem(path, errno: errno) }
-        guard calls.rename(partial, path) == 0 else {
+        guard calls.rename(partial, name) == 0 else {
             let code = errno
-            _ = partial.withCString { unlink($0) }
+            partial.remove()
             throw FileProblem(path, errno: code)
         }
         return .done
@@ -128,19 +138,21 @@ final class StagedFile: Sendable {
         return .nameIsTaken
     }
 
-    private static func partial(for path: LocalPath, in folder: LocalPath) -> LocalPath {
-        folder.appending(".".utf8 + Array(path.name) + ".\(getpid())\(partialSuffix)".utf8)
+    private static func partial(
+        for name: some Sequence<UInt8>, in folder: OpenFolder
+    ) -> NameInFolder {
+        folder.name(Array(".".utf8) + Array(name) + Array(".\(getpid())\(partialSuffix)".utf8))
     }
 
     /// The folder in which the system lists this process's open files.
     private static let ownFiles = LocalPath.root.appending("proc/self/fd".utf8)
 
     /// Opens an unnamed file; nil if the file system does not support unnamed files.
-    private static func openUnnamed(in folder: LocalPath) -> Int32? {
+    private static func openUnnamed(in folder: OpenFolder) -> Int32? {
         #if os(Linux)
         // O_TMPFILE is __O_TMPFILE | O_DIRECTORY; Swift does not import __O_TMPFILE.
         let flags = O_WRONLY | O_CLOEXEC | 0o20000000 | O_DIRECTORY
-        let file = folder.withCString { open($0, flags, 0o666) }
+        let file = openat(folder.descriptor, ".", flags, 0o666)
         return file >= 0 ? file : nil
         #else
         return nil
@@ -150,11 +162,14 @@ final class StagedFile: Sendable {
     /// Whether an unnamed file in this folder can get a name: requires /proc, and a file system
     /// that supports both unnamed files and links.
     static func canNameUnnamedFiles(in folder: LocalPath, calls: FileCalls = .system) -> Bool {
-        guard let file = openUnnamed(in: folder) else { return false }
+        guard let folder = try? OpenFolder(folder), let file = openUnnamed(in: folder) else {
+            return false
+        }
         defer { close(file) }
-        let name = partial(for: folder.appending("classicphotos".utf8), in: folder)
-        guard calls.link(ownFiles.appending("\(file)".utf8), name) == 0 else { return false }
-        _ = name.withCString { unlink($0) }
+        let name = partial(for: "classicphotos".utf8, in: folder)
+        let source = NameInFolder(path: ownFiles.appending("\(file)".utf8))
+        guard calls.link(source, name) == 0 else { return false }
+        name.remove()
         return true
     }
 

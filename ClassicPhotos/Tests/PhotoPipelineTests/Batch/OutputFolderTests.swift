@@ -200,7 +200,108 @@ struct OutputFolderTests {
         }
     }
 
+    // MARK: Links
+
+    private func link(_ name: String, to target: String, in folder: URL) throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.appending(path: name).systemPath, withDestinationPath: target)
+    }
+
+    @Test(arguments: [false, true])
+    func resultsDoNotFollowLinksBelowFolder(overwrites: Bool) async throws {
+        try await withTemporaryFolder { folder in
+            let outside = folder.appending(path: "outside")
+            try FileManager.default.createDirectory(
+                at: outside.appending(path: "deep"), withIntermediateDirectories: true)
+            // A person may name the folder for the results by a link.
+            try FileManager.default.createDirectory(
+                at: folder.appending(path: "real"), withIntermediateDirectories: true)
+            try link("out", to: "real", in: folder)
+            try link("real/sub", to: "../outside", in: folder)
+            let output = try open(folder.appending(path: "out"), overwrites: overwrites)
+            for name in ["sub/a.jpg", "sub/deep/a.jpg", "sub/new/a.jpg"] {
+                let reason = await write([1], as: name, from: photo, into: output)
+                #expect(reason.contains("/out/sub is a link, and results are written only inside"))
+                let path = OutputPath(folder: output.path, relativePath: Array(name.utf8))
+                await #expect(throws: PhotoStageStop.self) {
+                    try await output.stage(
+                        [1], for: path, from: ResultOrigin(url: photo, version: nil, recipe: 1)
+                    ) { folder.appending(path: "staged").systemPath }
+                }
+            }
+            #expect(await write([1], as: "b/a.jpg", from: photo, into: output) == "written")
+            #expect(try files(below: folder) == ["real/b/a.jpg"])
+        }
+    }
+
+    /// A result gets its name in the folder that was open when its bytes were written.
+    @Test(arguments: [false, true])
+    func folderThatBecomesLinkIsNotFollowed(overwrites: Bool) async throws {
+        try await withTemporaryFolder { folder in
+            let manager = FileManager.default
+            let (out, sub) = (folder.appending(path: "out"), folder.appending(path: "out/sub"))
+            for place in [sub, folder.appending(path: "outside")] {
+                try manager.createDirectory(at: place, withIntermediateDirectories: true)
+            }
+            let calls = FileCallRecorder().calls(syncing: {
+                // Fails from the second time on.
+                try? manager.moveItem(at: sub, to: folder.appending(path: "moved"))
+                try? manager.createSymbolicLink(
+                    atPath: sub.systemPath, withDestinationPath: "../outside")
+            })
+            let output = try open(out, overwrites: overwrites, calls: calls)
+            _ = await write([1], as: "sub/a.jpg", from: photo, into: output)
+            #expect(try files(below: folder) == ["moved/a.jpg"])
+        }
+    }
+
     // MARK: The log
+
+    /// A pipe has no end, and perhaps no beginning.
+    @Test(.timeLimit(.minutes(2)), arguments: ["a pipe", "a folder", "a link"])
+    func logThatIsNoFileThrows(kind: String) async throws {
+        try await withTemporaryFolder { folder in
+            let out = folder.appending(path: "out")
+            let file = out.appending(path: log)
+            try FileManager.default.createDirectory(at: out, withIntermediateDirectories: true)
+            try Data("secret".utf8).write(to: folder.appending(path: "other"))
+            switch kind {
+            case "a pipe": #expect(mkfifo(file.systemPath, 0o600) == 0)
+            case "a folder":
+                try FileManager.default.createDirectory(
+                    at: file, withIntermediateDirectories: false)
+            default: try link("out/\(log)", to: "../other", in: folder)
+            }
+            let problem = #expect(throws: OutputFolder.Problem.self) { _ = try open(out) }
+            #expect(
+                problem?.description.contains(
+                    kind == "a link" ? "a link out of its folder" : "it is not a regular file")
+                    == true)
+            #expect(throws: OutputFolder.Problem.self) {
+                _ = try OutputFolder(readingOnly: Array(out.systemPath.utf8))
+            }
+        }
+    }
+
+    /// The file may also be replaced after the log was read.
+    @Test(.timeLimit(.minutes(2)), arguments: ["a pipe", "a link"])
+    func logThatIsNoFileLaterFails(kind: String) async throws {
+        try await withTemporaryFolder { folder in
+            let out = folder.appending(path: "out")
+            let output = try open(out)
+            try Data("secret".utf8).write(to: folder.appending(path: "other"))
+            if kind == "a pipe" {
+                #expect(mkfifo(out.appending(path: log).systemPath, 0o600) == 0)
+            } else {
+                try link("out/\(log)", to: "../other", in: folder)
+            }
+            let reason = await write([1], as: "a.jpg", from: photo, into: output)
+            #expect(reason.contains(log))
+            #expect(try content("other", in: folder) == Array("secret".utf8))
+            #expect(
+                !FileManager.default.fileExists(atPath: out.appending(path: "a.jpg").systemPath))
+        }
+    }
 
     private var log: String { ResultLog.fileName }
 
