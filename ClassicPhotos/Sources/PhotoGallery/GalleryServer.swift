@@ -16,8 +16,7 @@ import Android
 import Darwin
 #endif
 
-/// Shows one list of photos to any number of pages: on this machine only, or with a token on
-/// others.
+/// Shows one list of photos to any number of pages, on this machine only or on others, too.
 public struct GalleryServer: Sendable {
     /// The contents and the address of a gallery.
     public struct Configuration: Sendable {
@@ -31,8 +30,12 @@ public struct GalleryServer: Sendable {
         public var port: Int
         /// The name or address on which the server listens; this machine only by default.
         public var host = "127.0.0.1"
-        /// The secret that clients need; nil for none, which is allowed on this machine only.
+        /// The secret that clients need; nil for none, which is allowed on this machine only. All
+        /// users of this machine can then see the photos.
         public var token: GalleryToken?
+        /// The addresses under which browsers see the gallery, in addition to its own: those of a
+        /// proxy that gives requests another Host.
+        public var origins: [GalleryOrigin] = []
         /// Receives a message for each request; nil for no log of requests.
         public var accessLogger: Logger?
         /// The limits on the resources that clients may use.
@@ -138,9 +141,9 @@ public struct GalleryServer: Sendable {
     ) -> some ApplicationProtocol {
         let limits = configuration.limits
         // A server for this machine only is used by programs that could do worse.
-        let connections = configuration.token.map { _ in
-            ClientConnections(limit: limits.connectionsPerClient)
-        }
+        let connections =
+            Self.isThisMachine(configuration.host)
+            ? nil : ClientConnections(limit: limits.connectionsPerClient)
         return Application(
             router: router(),
             server: .http1(
@@ -169,7 +172,9 @@ public struct GalleryServer: Sendable {
             router.add(middleware: AccessLogMiddleware(logger: logger))
         }
         router.add(
-            middleware: GuardMiddleware(host: configuration.host, token: configuration.token))
+            middleware: GuardMiddleware(
+                host: configuration.host, token: configuration.token,
+                origins: configuration.origins))
         router.add(middleware: CompressionMiddleware())
         PageRoutes().add(to: router)
         StatusRoutes(photoCount: configuration.records.count, pages: pages, viewer: viewer)

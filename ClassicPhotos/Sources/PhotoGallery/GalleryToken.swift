@@ -1,6 +1,7 @@
 @_spi(ClassicPhotos) import PhotoPipeline
 
-/// A secret that a client must know to use a gallery that other machines can reach.
+/// A secret that a client must know to use a gallery that shows a person's own photos, or that
+/// other machines can reach.
 public struct GalleryToken: Sendable {
     /// The secret: 32 hexadecimal digits, safe in an address.
     public let text: String

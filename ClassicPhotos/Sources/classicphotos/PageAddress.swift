@@ -7,9 +7,16 @@ import PhotoGallery
 struct PageAddress: CustomStringConvertible {
     let description: String
 
-    /// - Parameter host: the name or address on which the server listens; for `0.0.0.0` and `::`,
-    ///   the address shows one that other machines can use.
-    init(host: String, port: Int, token: GalleryToken?) {
+    /// - Parameters:
+    ///   - host: the name or address on which the server listens; for `0.0.0.0` and `::`, the
+    ///     address shows one that other machines can use.
+    ///   - origin: the address of a proxy before the server; nil for none.
+    init(host: String, port: Int, token: GalleryToken?, origin: GalleryOrigin?) {
+        let query = token.map { "?token=\($0.text)" } ?? ""
+        if let origin {
+            description = "\(origin)/\(query)"
+            return
+        }
         var name = host
         if GalleryServer.isThisMachine(host) {
             name = "localhost"
@@ -17,7 +24,7 @@ struct PageAddress: CustomStringConvertible {
             name = Self.networkAddress() ?? "localhost"
         }
         if name.contains(":") { name = "[\(name)]" }
-        description = "http://\(name):\(port)/" + (token.map { "?token=\($0.text)" } ?? "")
+        description = "http://\(name):\(port)/\(query)"
     }
 
     /// The first IPv4 address of this machine that other machines can use.

@@ -19,6 +19,9 @@ struct Serve: AsyncParsableCommand {
             Without a SOURCE, this command shows a demo: the program paints pictures, and serves \
             them slowly from a web server of its own. Some of them are broken on purpose.
 
+            With a SOURCE, the address that the program prints contains a token, which is a new \
+            one each time. Other users of this machine cannot see the photos without it.
+
             \(ExitCodes.description)
             """)
 
@@ -38,10 +41,27 @@ struct Serve: AsyncParsableCommand {
             """
             The address of this machine at which the page is shown. Any address but the default \
             can be reached from other machines; whoever opens the page then needs the token that \
-            the program prints. The connection is not encrypted.
+            the program prints, also for the demo. The connection is not encrypted.
             """,
             valueName: "address"))
     var host: String = "127.0.0.1"
+
+    @Option(
+        name: .customLong("origin"),
+        help: ArgumentHelp(
+            """
+            The address under which browsers see the page if a proxy gives it another one, as in \
+            https://photos.example.org. This option can be repeated.
+            """,
+            valueName: "url"),
+        transform: { text in
+            guard let origin = GalleryOrigin(text) else {
+                throw ValidationError(
+                    "\"\(text)\" is not an origin, as in https://photos.example.org.")
+            }
+            return origin
+        })
+    var origins: [GalleryOrigin] = []
 
     @Option(help: "Shrink pictures to fit into a square with this side, in pixels.")
     var size: Int = 320
@@ -94,7 +114,9 @@ struct Serve: AsyncParsableCommand {
                     let loaded = try await LoadedSource(source, with: downloader)
                     for line in loaded.unsupportedFileLines { Terminal.writeError("\(line)\n") }
                     if let remark = loaded.remark { StandardOutput.writeLine(remark) }
-                    try await serve(loaded.list.records, title: loaded.title, with: downloader)
+                    try await serve(
+                        loaded.list.records, title: loaded.title, with: downloader,
+                        token: GalleryToken())
                 }
             } else {
                 try await serveDemo()
@@ -115,13 +137,17 @@ struct Serve: AsyncParsableCommand {
             try await PhotoDownloader.run(allowing: downloading.allowedHosts + [own]) {
                 downloader in
                 let loaded = try await LoadedSource(origin.propertyListURL, with: downloader)
-                try await serve(loaded.list.records, title: "Classic Photos", with: downloader)
+                // Everybody may see the demo, but not use the network from elsewhere.
+                let token = GalleryServer.isThisMachine(host) ? nil : GalleryToken()
+                try await serve(
+                    loaded.list.records, title: "Classic Photos", with: downloader, token: token)
             }
         }
     }
 
     private func serve(
-        _ records: [PhotoRecord], title: String, with downloader: PhotoDownloader
+        _ records: [PhotoRecord], title: String, with downloader: PhotoDownloader,
+        token: GalleryToken?
     ) async throws {
         var options = PhotoListSession.Options()
         options.filters = try filtering.filters() ?? FilterOptions.defaults
@@ -134,7 +160,8 @@ struct Serve: AsyncParsableCommand {
             var configuration = GalleryServer.Configuration(
                 title: title, records: records, options: options, port: port ?? Self.usualPorts[0])
             configuration.host = host
-            if !GalleryServer.isThisMachine(host) { configuration.token = GalleryToken() }
+            configuration.token = token
+            configuration.origins = origins
             if logRequests {
                 configuration.accessLogger = Logger(label: "classicphotos") { label in
                     StreamLogHandler.standardError(label: label)
@@ -169,11 +196,15 @@ struct Serve: AsyncParsableCommand {
         let count = configuration.records.count
         let photos = count == 1 ? "1 photo is" : "\(count) photos are"
         let address = PageAddress(
-            host: configuration.host, port: port, token: configuration.token)
+            host: configuration.host, port: port, token: configuration.token,
+            origin: configuration.origins.first)
         StandardOutput.writeLine("\(photos) at \(address) (Press Ctrl-C to stop.)")
         if configuration.token != nil {
             StandardOutput.writeLine("Everybody who knows this address can see the photos.")
-            if let code = await address.code() { StandardOutput.writeLine(code) }
+            // A phone cannot reach an address that only this machine has.
+            let isForOthers =
+                !GalleryServer.isThisMachine(configuration.host) || !configuration.origins.isEmpty
+            if isForOthers, let code = await address.code() { StandardOutput.writeLine(code) }
         }
         // Without output, nobody would know the address.
         StandardOutput.exitIfBroken()

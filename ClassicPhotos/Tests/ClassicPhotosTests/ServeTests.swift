@@ -1,6 +1,7 @@
 import DemoOrigin
 import Foundation
 import HTTPTestClient
+import NIOHTTP1
 import OperationsTestSupport
 import Subprocess
 import Testing
@@ -33,6 +34,12 @@ struct ServeTests {
 
     private func get(_ url: String) async throws -> String {
         try await TestClient.send(url).text
+    }
+
+    /// The header with the token of the address in a line that the program printed.
+    private func token(in line: String) throws -> HTTPHeaders {
+        let match = try #require(line.firstMatch(of: /\?token=([0-9a-f]{32})\s/), "\(line)")
+        return ["Authorization": "Bearer \(match.1)"]
     }
 
     @Test func serveWithoutSourceShowsDemo() async throws {
@@ -150,10 +157,58 @@ struct ServeTests {
             try makePictures(3, in: folder)
             let status = try await serving([folder.path, "--filter", "noir"]) { port, line in
                 #expect(line.hasPrefix("3 photos are at "))
-                let list = try await get("http://localhost:\(port)/api/photos")
+                let list = try await TestClient.send(
+                    "http://localhost:\(port)/api/photos", headers: token(in: line)
+                ).text
                 #expect(list.contains("photo1.jpg") && list.contains("noir"))
             }
             #expect(status == .exited(0))
+        }
+    }
+
+    /// Another user of this machine can connect, too, and may not read the folder.
+    @Test func ownPhotosNeedTokenOfPrintedAddress() async throws {
+        try await withTemporaryFolder { folder in
+            try makePictures(1, in: folder)
+            let list = folder.appending(path: "list.txt")
+            try Data("photo1.jpg\n".utf8).write(to: list)
+            for source in [folder, list, folder.appending(path: "photo1.jpg")] {
+                let status = try await serving([source.path]) { port, line in
+                    let url = "http://localhost:\(port)"
+                    for path in ["/", "/api/photos", "/api/photos/0/original", "/metrics"] {
+                        #expect(try await TestClient.send(url + path).status == 401)
+                    }
+                    let fields = try token(in: line)
+                    let reply = try await TestClient.send(
+                        url + "/api/photos/0/original", headers: fields)
+                    #expect(reply.status == 200)
+                }
+                #expect(status == .exited(0))
+            }
+        }
+    }
+
+    @Test func originIsPrintedAndAccepted() async throws {
+        try await withTemporaryFolder { folder in
+            try makePictures(1, in: folder)
+            let result = try await run(
+                program,
+                arguments: [
+                    "serve", folder.path, "--port", "0", "--origin", "https://photos.example.org",
+                ],
+                input: .none, output: .sequence, error: .discarded
+            ) { execution in
+                for try await line in execution.standardOutput.strings() {
+                    guard line.contains("1 photo is at") else { continue }
+                    #expect(
+                        line.firstMatch(
+                            of: #/at https://photos\.example\.org/\?token=[0-9a-f]{32} /#) != nil)
+                    try execution.send(signal: .interrupt)
+                }
+            }
+            #expect(result.terminationStatus == .exited(0))
+            let wrong = try await classicphotos("serve", "--origin", "photos.example.org")
+            #expect(wrong.code == .exited(64) && wrong.errors.contains("is not an origin"))
         }
     }
 
@@ -166,9 +221,11 @@ struct ServeTests {
                 for _ in 0..<2 {
                     let status = try await serving(
                         [list.path, "--allow-host", "127.0.0.1", "--cache", cache]
-                    ) { port, _ in
+                    ) { port, line in
                         let photo = "http://localhost:\(port)/api/photos/0/original"
-                        let bytes = try await TestClient.send(photo).body
+                        let bytes = try await TestClient.send(
+                            photo, headers: token(in: line)
+                        ).body
                         #expect(bytes.starts(with: [0xFF, 0xD8]))
                     }
                     #expect(status == .exited(0))
@@ -186,9 +243,10 @@ struct ServeTests {
             )
             try makePictures(2, in: source)
             let page = String(repeating: "cd", count: 16)
-            let status = try await serving([source.path, "--timeline", file.path]) { port, _ in
+            let status = try await serving([source.path, "--timeline", file.path]) { port, line in
                 try await TestClient.withResponse(
-                    to: "http://localhost:\(port)/api/events?page=\(page)"
+                    to: "http://localhost:\(port)/api/events?page=\(page)",
+                    headers: token(in: line)
                 ) { _ in }
             }
             #expect(status == .exited(0))

@@ -120,6 +120,17 @@ struct GalleryServerTests {
             let own = try await gallery.post(
                 "/api/retry", report, headers: [("Origin", gallery.url)])
             #expect(own.status == 410, "The request is accepted, but the page is unknown.")
+            // A proxy with TLS passes the Host on, and the browser's origin has https.
+            let encrypted = gallery.url.replacing("http:", with: "https:")
+            for (origin, status) in [
+                (encrypted, 410), ("https://evil.example", 403), ("null", 403),
+                ("ftp://localhost:\(gallery.port)", 403), ("\(gallery.url)0", 403), ("", 403),
+                ("http://user@localhost:\(gallery.port)", 403),
+            ] {
+                let reply = try await gallery.post(
+                    "/api/retry", report, headers: [("Origin", origin)])
+                #expect(reply.status == status, "\(origin)")
+            }
             let link = try await gallery.get("/", headers: [("Sec-Fetch-Site", "cross-site")])
             #expect(link.status == 200)
         }

@@ -143,7 +143,7 @@ struct ServerLimitTests {
         var limits = GalleryLimits.patient
         limits.connectionsPerClient = 3
         let token = GalleryToken()
-        try await withGallery(limits: limits, token: token) { gallery in
+        try await withGallery(limits: limits, host: "0.0.0.0", token: token) { gallery in
             let request = head(
                 "GET /nothing", port: gallery.port, "Authorization: Bearer \(token.text)")
             func answer(_ client: RawClient) async -> String {

@@ -106,6 +106,43 @@ struct TokenTests {
         }
     }
 
+    /// A proxy before the gallery has a name of its own, and an encrypted connection.
+    @Test func proxyChangesNothingButOrigin() async throws {
+        let token = GalleryToken()
+        let named = try #require(GalleryOrigin("https://Photos.example.org/"))
+        try await withGallery(token: token, origins: [named]) { gallery in
+            let own = "localhost:\(gallery.port)"
+            let fields = ["Content-Type: application/json", "Content-Length: 0"]
+            for (host, origin, status) in [
+                ("photos.example.org", "https://photos.example.org", 400),
+                ("photos.example.org:443", "https://photos.example.org", 400),
+                ("other.example.org", "https://other.example.org", 400),
+                ("other.example.org:8443", "https://other.example.org:8443", 400),
+                (own, "https://photos.example.org", 400),
+                (own, "http://photos.example.org", 403),
+                (own, "https://other.example.org", 403),
+                ("other.example.org", "https://photos.example.org.evil.example", 403),
+                ("other.example.org:8443", "https://other.example.org", 403),
+            ] {
+                let client = RawClient(port: gallery.port)
+                let head =
+                    [
+                        "POST /api/retry HTTP/1.1", "Host: \(host)", "Connection: close",
+                        "Authorization: Bearer \(token.text)", "Origin: \(origin)",
+                    ] + fields
+                client.send(head.joined(separator: "\r\n") + "\r\n\r\n")
+                let answer = await client.read()
+                #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(host), \(origin)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "", "photos.example.org", "https://", "https:///", "https://a/b", "https://a?b", "ftp://a",
+        "https://a@b", "https://a:x", "https://*", "null",
+    ])
+    func textsThatAreNoOriginsAreRefused(text: String) { #expect(GalleryOrigin(text) == nil) }
+
     @Test(arguments: ["0.0.0.0", "::", "192.168.1.5", "example.com", "", "localhost.", "127.0.0.2"])
     func serverForOtherMachinesNeedsToken(host: String) async throws {
         let downloader = PhotoDownloader()

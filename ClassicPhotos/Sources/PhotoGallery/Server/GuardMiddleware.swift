@@ -11,7 +11,9 @@ import NIOCore
 /// - A request must have exactly one Host. Without a token, it is this machine's own name or
 ///   address with this server's port.
 /// - A request from a browser must come from this server's own page (`Sec-Fetch-Site`), and a
-///   request that changes state must not have a different Origin.
+///   request that changes state must not have a different Origin. The origin has the host of the
+///   request, with `http` or with `https`: a proxy may encrypt the connection to the browser. Or it
+///   is one that the person has named, for a proxy that gives requests another Host.
 /// - If the server has a token, a request must have it: as a bearer token, or in the cookie that
 ///   the server sets when a person opens the address with the token. Such a server has many names,
 ///   and a request with the token may have any of them.
@@ -25,6 +27,8 @@ struct GuardMiddleware: RouterMiddleware {
     let host: String
     /// The secret that requests must have; nil for none.
     let token: GalleryToken?
+    /// The origins that the person has named.
+    var origins: [GalleryOrigin] = []
 
     private static let ownHosts: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
 
@@ -88,6 +92,7 @@ struct GuardMiddleware: RouterMiddleware {
         {
             return true
         }
+        if origins.contains(where: { $0.hasHost(host) }) { return true }
         // The port may be that of a container's host.
         guard token != nil, let name = Self.name(in: host) else { return false }
         return Self.ownHosts.contains(String(name)) || name == self.host.lowercased()
@@ -95,7 +100,7 @@ struct GuardMiddleware: RouterMiddleware {
     }
 
     /// Whether the text has the form of a Host: a name or an address, and perhaps a port.
-    private static func isHost(_ host: String) -> Bool {
+    static func isHost(_ host: String) -> Bool {
         guard let name = name(in: host), !name.isEmpty else { return false }
         let letters = name.utf8.allSatisfy { byte in
             switch byte {
@@ -182,7 +187,11 @@ struct GuardMiddleware: RouterMiddleware {
     }
 
     private func isFromOwnPage(_ request: Request, host: String) -> Bool {
-        if let origin = request.headers[.origin], origin != "http://\(host)" { return false }
+        if let text = request.headers[.origin] {
+            guard let origin = GalleryOrigin(text),
+                origin.hasHost(host) || origins.contains(origin)
+            else { return false }
+        }
         guard let site = request.headers[.secFetchSite] else { return true }
         // A link to the page itself may come from any site.
         return site == "same-origin" || site == "none" || request.uri.path == "/"

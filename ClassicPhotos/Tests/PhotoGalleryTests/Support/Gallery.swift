@@ -108,7 +108,8 @@ struct Gallery: Sendable {
 func withGallery(
     _ configuration: DemoOriginServer.Configuration = .quick, photos: [PhotoRecord]? = nil,
     title: String = "Classic Photos",
-    limits: GalleryLimits = .patient, token: GalleryToken? = nil,
+    limits: GalleryLimits = .patient, host: String = "127.0.0.1", token: GalleryToken? = nil,
+    origins: [GalleryOrigin] = [],
     accessLogger: Logger? = nil, timeline: OperationTimeline? = nil,
     _ body: (Gallery) async throws -> Void
 ) async throws {
@@ -121,7 +122,9 @@ func withGallery(
         var configuration = GalleryServer.Configuration(
             title: title, records: records, options: options, port: 0)
         configuration.limits = limits
+        configuration.host = host
         configuration.token = token
+        configuration.origins = origins
         configuration.accessLogger = accessLogger
         let server = GalleryServer(configuration: configuration, downloader: downloader)
         let (ports, announced) = AsyncStream<Int>.makeStream()
