@@ -81,9 +81,6 @@ int cvips_png_frames(const uint8_t *bytes, size_t count);
 // Returns how many warnings libvips has logged on this thread since the last call.
 unsigned cvips_take_warnings(void);
 
-// Drops the lines that the decoders behind libheif write to `stderr`.
-void cvips_silence_decoders(void);
-
 // The layout of a JPEG according to its markers.
 typedef struct cvips_jpeg_layout {
     // The size of all coefficients if several scans need them in memory at once, otherwise 0.

@@ -7,6 +7,8 @@
 // variable `stderr`, which the GNU C library allows to set, gets another stream. The stream drops
 // what the code of these decoders writes, on whatever thread, and passes everything else on.
 // Programs that write to the file descriptor 2 do not use the stream.
+//
+// The variable belongs to the program, so nothing here happens unless the program asks for it.
 
 // Makes fopencookie() and dladdr() visible.
 #define _GNU_SOURCE
@@ -18,6 +20,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,7 +66,9 @@ static ssize_t pass_on(void *unused, const char *text, size_t size) {
     return (ssize_t)size;
 }
 
-void cvips_silence_decoders(void) {
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void silence(void) {
     // The first call loads a library, which a program that is about to crash should not do.
     void *frame;
     backtrace(&frame, 1);
@@ -73,6 +78,8 @@ void cvips_silence_decoders(void) {
     setvbuf(stream, NULL, _IONBF, 0);
     stderr = stream;
 }
+
+void cvips_silence_decoders(void) { pthread_once(&once, silence); }
 
 #else
 

@@ -47,7 +47,6 @@ static void set_up(void) {
     vips_block_untrusted_set(TRUE);
     g_log_set_handler(
         "VIPS", G_LOG_LEVEL_MASK | G_LOG_FLAG_FATAL | G_LOG_FLAG_RECURSION, count_log, NULL);
-    cvips_silence_decoders();
     if (pthread_key_create(&thread_key, thread_ended)) return;
     setup_status = CVIPS_STATUS_OK;
 }

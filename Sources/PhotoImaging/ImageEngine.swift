@@ -30,6 +30,15 @@ public enum ImageEngine {
         guard cvips_setup() == .ok else { throw .engineUnavailable }
     }
 
+    /// Drops the lines that the decoders of HEIF and AVIF write to `stderr` about damaged pictures,
+    /// which name no file.
+    ///
+    /// The call exchanges the C library's variable `stderr`, whose `fileno` is -1 from then on. All
+    /// other text still arrives at the standard error. The variable belongs to the whole process,
+    /// so only a program may call this method, and no library: call it first of all, while there is
+    /// one thread.
+    @_spi(ClassicPhotos) public static func dropDecoderMessages() { cvips_silence_decoders() }
+
     /// Reads a picture's header and checks it against the limits, without decoding any pixel.
     ///
     /// - Throws: ``ImagingError/emptyInput``, ``ImagingError/unknownFormat(looksLike:)``,

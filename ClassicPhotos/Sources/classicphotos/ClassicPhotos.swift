@@ -42,6 +42,7 @@ struct ClassicPhotos: AsyncParsableCommand {
 
     static func main() async {
         StandardOutput.prepare()
+        ImageEngine.dropDecoderMessages()
         if let message = misspelledCommand() {
             Terminal.writeError("Error: \(message)\n")
             finish(ExitCodes.usage)

@@ -1,6 +1,6 @@
 import Foundation
 import OperationsTestSupport
-import PhotoImaging
+@_spi(ClassicPhotos) import PhotoImaging
 import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(15)))
@@ -51,12 +51,26 @@ struct HEIFTests {
         #expect(error?.isDecodeFailure == true)
     }
 
+    /// The stream `stderr` belongs to the program, whatever a library decodes.
+    @Test func standardErrorStaysAsItIs() async {
+        await #expect(processExitsWith: .success) {
+            guard let address = dlsym(nil, "stderr") else { exit(3) }
+            let stream = address.assumingMemoryBound(to: OpaquePointer?.self)
+            let before = stream.pointee
+            for bytes in [HEIFFiles.heic, HEIFFiles.avif] {
+                guard (try? ImageEngine.decode(bytes, limits: .ownFiles)) != nil else { exit(4) }
+            }
+            guard stream.pointee == before else { exit(5) }
+        }
+    }
+
     /// The decoders write lines without the name of a file to `stderr`. Everything else that is
     /// written there still arrives.
     @Test func decodersWriteNothingToStandardError() async throws {
         let result = try await #require(
             processExitsWith: .success, observing: [\.standardErrorContent]
         ) {
+            ImageEngine.dropDecoderMessages()
             // The changed bits make libde265 write "SPS error", and dav1d "Error parsing OBU data".
             for (file, index, bit) in [
                 (HEIFFiles.heic, 417, 2), (HEIFFiles.avif, 409, 4), (HEIFFiles.avif, 409, 16),

@@ -58,6 +58,12 @@ typedef enum CVIPS_CLOSED_ENUM cvips_format {
 // Starts libvips once for the process; later calls are cheap and return the same status.
 cvips_status cvips_setup(void);
 
+// Exchanges the variable `stderr` of the whole process, once, for a stream that drops the lines
+// that the decoders behind libheif write, and passes everything else on to file descriptor 2. The
+// new stream has no descriptor of its own: fileno(stderr) is -1 from then on. Only a program may
+// decide that, before it starts threads. Without the GNU C library, nothing happens.
+void cvips_silence_decoders(void);
+
 // --- Cancellation: a flag, a deadline and a limit of processor time; safe to use from any thread
 
 typedef struct cvips_token cvips_token;
