@@ -1,6 +1,6 @@
 public import ArgumentParser
 public import PhotoImaging
-import PhotoPipeline
+@_spi(ClassicPhotos) import PhotoPipeline
 
 /// Options that permit additional downloads.
 struct DownloadOptions: ParsableArguments {
@@ -46,6 +46,16 @@ struct DownloadOptions: ParsableArguments {
         guard (1...64).contains(downloads) else {
             throw ValidationError("--downloads must be between 1 and 64.")
         }
+    }
+
+    /// The limits on files and downloads.
+    var downloadLimits: DownloadLimits {
+        var limits = DownloadLimits()
+        if let maximum = maximumPixels?.value {
+            limits.maximumFileBytes = max(
+                limits.maximumFileBytes, DownloadLimits.maximumFileBytes(pixels: maximum))
+        }
+        return limits
     }
 
     /// The limits on the headers of photos.

@@ -106,7 +106,9 @@ struct Process: AsyncParsableCommand {
             let recipe = try recipeOptions.makeRecipe()
             // Check the folder first: if it is unusable, nothing should be downloaded.
             try OutputFolder.check(folder)
-            return try await PhotoDownloader.run(allowing: downloading.allowedHosts) { downloader in
+            return try await PhotoDownloader.run(
+                limits: downloading.downloadLimits, allowing: downloading.allowedHosts
+            ) { downloader in
                 let loaded = try await load(with: downloader)
                 for line in loaded.unsupportedFileLines { Terminal.writeError("\(line)\n") }
                 if isDryRun {

@@ -110,7 +110,9 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         try await stopping {
             if let source {
-                try await PhotoDownloader.run(allowing: downloading.allowedHosts) { downloader in
+                try await PhotoDownloader.run(
+                    limits: downloading.downloadLimits, allowing: downloading.allowedHosts
+                ) { downloader in
                     let loaded = try await LoadedSource(source, with: downloader)
                     for line in loaded.unsupportedFileLines { Terminal.writeError("\(line)\n") }
                     if let remark = loaded.remark { StandardOutput.writeLine(remark) }
@@ -134,7 +136,9 @@ struct Serve: AsyncParsableCommand {
                 "Showing a demo, because no source was given. Its photos come from \(origin.url)/")
             // The demo may download from its own origin, but from no other host on this machine.
             let own = AllowedHost(host: "127.0.0.1", port: origin.port)
-            try await PhotoDownloader.run(allowing: downloading.allowedHosts + [own]) {
+            try await PhotoDownloader.run(
+                limits: downloading.downloadLimits, allowing: downloading.allowedHosts + [own]
+            ) {
                 downloader in
                 let loaded = try await LoadedSource(origin.propertyListURL, with: downloader)
                 // Everybody may see the demo, but not use the network from elsewhere.

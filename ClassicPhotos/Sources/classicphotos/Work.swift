@@ -53,7 +53,9 @@ struct Work: AsyncParsableCommand {
                     "Note: There was no queue \(address). This worker has made it, and waits for "
                         + "photos that \"process --queue\" stores in it.\n")
             }
-            let error = await PhotoDownloader.run(allowing: downloading.allowedHosts) {
+            let error = await PhotoDownloader.run(
+                limits: downloading.downloadLimits, allowing: downloading.allowedHosts
+            ) {
                 downloader in await work(on: queue, at: address, with: downloader)
             }
             await queue.jobs.close()

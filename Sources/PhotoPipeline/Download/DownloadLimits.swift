@@ -1,11 +1,26 @@
 #if PhotoPipeline
+import PhotoImaging
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// Limits on the size, the duration and the number of attempts of a download.
 ///
 /// Time limits start when the download gets one of the ``connectionsPerHost``; the wait for a
 /// connection does not count.
 public struct DownloadLimits: Sendable, Hashable {
-    /// The maximum size of a file, in bytes, counted on arrival: 50 MiB.
+    /// The maximum size of a download, in bytes, counted on arrival: 50 MiB.
     public var maximumBytes = 50 << 20
+    /// The maximum size of a file of this machine, in bytes: what a picture with as many pixels as
+    /// `ImageLimits.ownFiles` of `PhotoImaging` allows can take without compression, 1.6 GB, but at
+    /// most half of the machine's memory.
+    ///
+    /// A person's own file may have any size whose pixels can be read. The limit keeps the program
+    /// from reading what is no picture, such as a video with the wrong extension, as a whole.
+    public var maximumFileBytes = maximumFileBytes(pixels: ImageLimits.ownFiles.maximumPixels)
     /// The maximum time to establish a connection: 5 seconds.
     public var connectTimeout: Duration = .seconds(5)
     /// The maximum time until a server's response begins, including the name lookup and the
@@ -42,5 +57,14 @@ public struct DownloadLimits: Sendable, Hashable {
 
     /// Creates limits with the default values above.
     public init() {}
+
+    /// The size of the largest file that a picture with a number of pixels can need: 16 bytes a
+    /// pixel, for four channels of 32 bits, and 64 MiB for everything else. At most half of the
+    /// machine's memory, because the file is in memory together with its pixels.
+    @_spi(ClassicPhotos) public static func maximumFileBytes(pixels: Int) -> Int {
+        let (bytes, overflows) = pixels.multipliedReportingOverflow(by: 16)
+        let half = Int(clamping: ProcessInfo.processInfo.physicalMemory / 2)
+        return overflows ? half : min(bytes.addingReportingOverflow(64 << 20).partialValue, half)
+    }
 }
 #endif

@@ -157,7 +157,7 @@ public final class PhotoDownloader: Sendable {
         guard let file = source.file, let status = LocalFiles.status(of: file) else {
             return limits.maximumBytes
         }
-        return min(status.byteCount, limits.maximumBytes)
+        return min(status.byteCount, limits.maximumFileBytes)
     }
 
     // MARK: Disk
@@ -165,7 +165,7 @@ public final class PhotoDownloader: Sendable {
     private func readFile(
         _ source: PhotoLoader.Source, unless known: String?
     ) async throws(PhotoStageStop) -> Content? {
-        let limit = limits.maximumBytes
+        let limit = limits.maximumFileBytes
         // Taken before the contents, so that a change in between is noticed the next time.
         let version = source.file.flatMap { LocalFiles.version(of: $0) }
         if let known, version?.text == known { return nil }

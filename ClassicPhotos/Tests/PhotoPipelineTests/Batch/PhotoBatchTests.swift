@@ -68,6 +68,42 @@ struct PhotoBatchTests {
         return (results.withLock { $0 }, failure)
     }
 
+    /// A TIFF with 16 bits per channel that is larger than 50 MiB, the limit of downloads. It is
+    /// black, and takes no space on the disk.
+    @Test func ownFileMayBeLargerThanDownloads() async throws {
+        try await withTemporaryFolder { folder in
+            let (width, height) = (4_000, 2_400)
+            let tags: [(tag: UInt16, type: UInt16, count: UInt32, value: Int)] = [
+                (256, 4, 1, width), (257, 4, 1, height), (258, 3, 3, 300), (259, 3, 1, 1),
+                (262, 3, 1, 2), (273, 4, 1, 400), (277, 3, 1, 3), (278, 4, 1, height),
+                (279, 4, 1, width * height * 6),
+            ]
+            func bytes(_ value: some FixedWidthInteger) -> [UInt8] {
+                withUnsafeBytes(of: value.littleEndian) { Array($0) }
+            }
+            var head = Array("II*\0".utf8) + bytes(UInt32(8)) + bytes(UInt16(tags.count))
+            for (tag, type, count, value) in tags {
+                head += bytes(tag) + bytes(type) + bytes(count) + bytes(UInt32(value))
+            }
+            head += [UInt8](repeating: 0, count: 300 - head.count)
+            head += bytes(UInt16(16)) + bytes(UInt16(16)) + bytes(UInt16(16))
+            let source = folder.appending(path: "in")
+            try FileManager.default.createDirectory(at: source, withIntermediateDirectories: true)
+            let file = source.appending(path: "scan.tiff")
+            try Data(head).write(to: file)
+            let size = 400 + width * height * 6
+            #expect(size > DownloadLimits().maximumBytes)
+            #expect(truncate(file.systemPath, off_t(size)) == 0)
+            let results = try await run(
+                records(in: source), into: folder.appending(path: "out"), format: .jpeg)
+            guard case .written(let result)? = results.first?.result else {
+                Issue.record("\(results)")
+                return
+            }
+            #expect(result.size == PixelSize(width: 32, height: 19))
+        }
+    }
+
     private func records(in folder: URL) throws -> [PhotoRecord] {
         try PhotoList.read(folder: folder).records
     }

@@ -17,6 +17,7 @@ struct PhotoDownloaderTests {
     private static var limits: DownloadLimits {
         var limits = DownloadLimits()
         limits.maximumBytes = 1 << 20
+        limits.maximumFileBytes = 2 << 20
         limits.connectTimeout = .seconds(600)
         limits.firstByteTimeout = .seconds(600)
         limits.idleTimeout = .seconds(600)
@@ -185,8 +186,11 @@ struct PhotoDownloaderTests {
                     == "\(path)/none.jpg: there is no such file or folder; check the name.")
             let large = folder.appending(path: "large.jpg")
             try Data(count: 2 << 20).write(to: large)
+            // Only downloads have the other limit.
+            #expect(try await download(large.absoluteString).get().count == 2 << 20)
+            try Data(count: (2 << 20) + 1).write(to: large)
             let tooLarge = await download(large.absoluteString)
-            #expect(reason(tooLarge) == "\(path)/large.jpg is larger than 1 MiB.")
+            #expect(reason(tooLarge) == "\(path)/large.jpg is larger than 2 MiB.")
             let noFile = await download(folder.absoluteString)
             #expect(reason(noFile) == "\(path) is not a regular file.")
         }
