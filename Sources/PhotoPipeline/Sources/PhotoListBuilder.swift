@@ -99,6 +99,12 @@ struct PhotoListBuilder {
     mutating func add(
         name: String, nameBytes: [UInt8]? = nil, url: URL, in folder: LocalPath? = nil
     ) throws(PhotoSourceError) {
+        // A download is not worth its time either.
+        if let format = UnsupportedFormat(of: PhotoURL.name(of: url).utf8), format.isMistakable {
+            return try addFailure(
+                name: name, reason: format.sentence,
+                cause: .init(.formatNotRead, ["detail": format.name]))
+        }
         let id = identifiers.make(name: name, url: url.absoluteString)
         var record = PhotoRecord(id: id, name: name, nameBytes: nameBytes, url: url)
         record.folder = folder

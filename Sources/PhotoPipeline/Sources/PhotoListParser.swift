@@ -54,6 +54,8 @@ struct PhotoListParser {
     }
 
     private func shape() throws(PhotoSourceError) -> Shape {
+        let unsupported = UnsupportedFormat(of: source.utf8)
+        if let unsupported, unsupported.isMistakable { throw notRead(unsupported) }
         if PictureFiles.isPicture(bytes) { return .picture }
         if bytes.starts(with: "bplist0".utf8) { return .binaryPropertyList }
         // An empty file or a web page under a picture's name counts as a picture, which fails later
@@ -63,12 +65,7 @@ struct PhotoListParser {
             throw PhotoSourceError(
                 .notAList, source: source, problem: "the file is empty", advice: Self.shapes)
         }
-        if let format = UnsupportedFormat(of: source.utf8) {
-            throw PhotoSourceError(
-                .notAList, source: source,
-                problem: "this is \(format.name), which is not read: \(format.reason)",
-                advice: "convert it to JPEG, PNG, TIFF or WebP")
-        }
+        if let unsupported { throw notRead(unsupported) }
         guard isText || isListOfPaths else {
             throw PhotoSourceError(
                 .notAList, source: source, problem: "this is neither a picture nor UTF-8 text",
@@ -76,6 +73,12 @@ struct PhotoListParser {
             )
         }
         return try textShape()
+    }
+
+    private func notRead(_ format: UnsupportedFormat) -> PhotoSourceError {
+        PhotoSourceError(
+            .notAList, source: source, problem: format.clause,
+            advice: "convert it to JPEG, PNG, TIFF or WebP")
     }
 
     private func textShape() throws(PhotoSourceError) -> Shape {

@@ -18,6 +18,18 @@ struct UnsupportedFormat {
         "a BMP picture", "a JPEG XL picture", "a JPEG 2000 picture", "an SVG drawing",
     ]
 
+    /// Whether the files start like those of a format that is read, in which their first picture is
+    /// a small preview. So the name of such a file decides, before its bytes do.
+    var isMistakable: Bool { name == Self.raw }
+
+    /// A sentence for the place of a photo.
+    var sentence: String { "This is \(name), which is not read: \(reason)." }
+
+    /// A clause for the place of a source, after its name.
+    var clause: String { "it is \(name), which is not read: \(reason)" }
+
+    private static let raw = "a camera's raw file"
+
     /// The format for a file's name; nil if the extension is unknown.
     init?(of name: some BidirectionalCollection<UInt8>) {
         guard let fileExtension = PictureFiles.fileExtension(of: name),
@@ -36,7 +48,7 @@ struct UnsupportedFormat {
 
     private static let formats = [
         (
-            "a camera's raw file",
+            raw,
             "3fr arw cr2 cr3 crw dcr dng erf fff iiq k25 kdc mef mos mrw nef nrw orf pef raf raw rw2 "
                 + "rwl sr2 srf srw x3f"
         ),

@@ -186,9 +186,37 @@ private func message(_ body: () throws -> Void) -> String {
                     + "a BMP picture, a JPEG XL picture, a camera's raw file); expected"))
         #expect(
             message { _ = try PhotoList.read(file: folder.appending(path: "c.bmp")) }
-                == "c.bmp: this is a BMP picture, which is not read: its decoder is not safe with "
+                == "c.bmp: it is a BMP picture, which is not read: its decoder is not safe with "
                 + "damaged or malicious files; "
                 + "convert it to JPEG, PNG, TIFF or WebP")
+    }
+
+    /// A raw file starts like a TIFF file, whose first picture is a small preview.
+    @Test func rawFileIsNotTakenForItsPreview() throws {
+        let scratch = try Scratch()
+        let tiff = try encoded(as: .tiff)
+        let reason = "a camera's raw file, which is not read: there is no decoder for it"
+        for name in ["in/DSC_1.NEF", "in/a.dng"] {
+            let file = try scratch.write(name, tiff)
+            #expect(
+                message { _ = try PhotoList.read(file: file) }
+                    == "\(file.lastPathComponent): it is \(reason); convert it to JPEG, PNG, TIFF "
+                    + "or WebP")
+        }
+        try scratch.write("in/b.tif", tiff)
+        try scratch.link("in/c.tif", to: "DSC_1.NEF")
+        let folder = try PhotoList.read(folder: scratch.url.appending(path: "in"))
+        #expect(folder.unsupportedFiles.map(\.name) == ["a.dng", "DSC_1.NEF"])
+        let lines = ["c.tif ✘ This is \(reason).", "b.tif → \(scratch.url.absoluteString)in/b.tif"]
+        #expect(folder.lines.sorted() == lines.sorted())
+        let list = try scratch.write(
+            "list.txt", Array("in/DSC_1.NEF\nin/b.tif\nhttps://h/x.CR2\n".utf8))
+        let photos = try PhotoList.read(file: list)
+        #expect(
+            photos.lines == [
+                "DSC_1.NEF ✘ This is \(reason).", lines[1], "x.CR2 ✘ This is \(reason).",
+            ])
+        #expect(photos.records[0].state.failure?.cause?.code == .formatNotRead)
     }
 
     @Test func pictureWithoutExtensionIsFoundBySignature() throws {
