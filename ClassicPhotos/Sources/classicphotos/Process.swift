@@ -42,6 +42,11 @@ struct Process: AsyncParsableCommand {
         completion: .file())
     var sources: [String]
 
+    @Flag(
+        name: [.customShort("0"), .customLong("null")],
+        help: "With \"-\": entries end with a zero byte, as find -print0 writes them.")
+    var isZeroSeparated = false
+
     @Option(
         name: .shortAndLong, help: "The folder for the results, created if necessary.",
         completion: .directory)
@@ -86,6 +91,9 @@ struct Process: AsyncParsableCommand {
         if sources.count(where: { $0 == "-" }) > 1 {
             throw ValidationError("\"-\" can be given only once.")
         }
+        if isZeroSeparated, !sources.contains("-") {
+            throw ValidationError("-0 needs \"-\", a list on standard input.")
+        }
         let queue = try queueing.address()
         if isIdle, queue == nil { throw ValidationError("--no-work needs --queue.") }
         guard watches else { return }
@@ -110,7 +118,7 @@ struct Process: AsyncParsableCommand {
                 limits: downloading.downloadLimits, allowing: downloading.allowedHosts
             ) { downloader in
                 let loaded = try await load(with: downloader)
-                for line in loaded.unsupportedFileLines { Terminal.writeError("\(line)\n") }
+                for line in loaded.skippedFileLines { Terminal.writeError("\(line)\n") }
                 if isDryRun {
                     // A dry run stores nothing, either.
                     return (
@@ -133,7 +141,7 @@ struct Process: AsyncParsableCommand {
     private func load(with downloader: PhotoDownloader) async throws -> LoadedSource {
         try await LoadedSource(
             all: sources, enteringSubfolders: selection.recursive, excluding: selection.exclude,
-            with: downloader)
+            isZeroSeparated: isZeroSeparated, with: downloader)
     }
 
     func options(_ recipe: PhotoRecipe, _ folder: OutputFolder) -> PhotoBatch.Options {

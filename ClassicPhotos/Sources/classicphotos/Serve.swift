@@ -114,7 +114,7 @@ struct Serve: AsyncParsableCommand {
                     limits: downloading.downloadLimits, allowing: downloading.allowedHosts
                 ) { downloader in
                     let loaded = try await LoadedSource(source, with: downloader)
-                    for line in loaded.unsupportedFileLines { Terminal.writeError("\(line)\n") }
+                    for line in loaded.skippedFileLines { Terminal.writeError("\(line)\n") }
                     if let remark = loaded.remark { StandardOutput.writeLine(remark) }
                     try await serve(
                         loaded.list.records, title: loaded.title, with: downloader,

@@ -14,6 +14,8 @@ struct LoadedSource {
     let list: PhotoList
     /// The folders from which the list was made.
     let folders: [URL]
+    /// What was named beside other sources, and is none; each as a clause after its name.
+    private var unusable: [PhotoSourceError] = []
 
     /// Reads the source that the person named; otherwise ends the program with a message.
     init(
@@ -45,7 +47,7 @@ struct LoadedSource {
                 folders = []
             }
         } catch let error as PhotoSourceError {
-            throw Stop(error.description)
+            throw Stop(error.description, error)
         } catch let error as PhotoStageStop {
             switch error {
             case .failed(let failure): throw Stop("\(argument): \(failure.reasonWithFlag)")
@@ -55,20 +57,33 @@ struct LoadedSource {
     }
 
     /// Reads all sources and joins them to one list. `-` stands for a list on standard input.
+    ///
+    /// A shell's `*` also names files and folders beside the photos that contain none. They are
+    /// skipped, as those in a folder are, if there is another source.
+    ///
+    /// - Parameter isZeroSeparated: whether the entries on standard input end with a zero byte.
     init(
         all arguments: [String], enteringSubfolders: Bool, excluding patterns: [String],
-        with downloader: PhotoDownloader
+        isZeroSeparated: Bool, with downloader: PhotoDownloader
     ) async throws {
         var sources: [LoadedSource] = []
+        var unusable: [PhotoSourceError] = []
         for argument in arguments {
             if argument == "-" {
-                sources.append(try await Self.standardInput())
-            } else {
+                sources.append(try await Self.standardInput(isZeroSeparated: isZeroSeparated))
+                continue
+            }
+            do {
                 sources.append(
                     try await LoadedSource(
                         argument, enteringSubfolders: enteringSubfolders, with: downloader))
+            } catch let stop as Stop {
+                guard let error = stop.cause, error.isWithoutPhotos else { throw stop }
+                unusable.append(error)
             }
         }
+        if sources.isEmpty, let first = unusable.first { throw Stop(first.description) }
+        self.unusable = unusable
         let hasSeveralFolders = sources.count { !$0.folders.isEmpty } > 1
         let lists = sources.map { source in
             (hasSeveralFolders && !source.folders.isEmpty ? source.title : nil, source.list)
@@ -88,7 +103,7 @@ struct LoadedSource {
         folders = []
     }
 
-    private static func standardInput() async throws -> LoadedSource {
+    private static func standardInput(isZeroSeparated: Bool) async throws -> LoadedSource {
         if Terminal.isInputTerminal {
             throw Stop("\"-\" reads a list from standard input. Pipe a list into the program.")
         }
@@ -100,6 +115,10 @@ struct LoadedSource {
             }
             do throws(PhotoSourceError) {
                 let folder = URL(filePath: ".", directoryHint: .isDirectory).absoluteURL
+                if isZeroSeparated {
+                    return try PhotoList.parse(
+                        zeroSeparated: bytes, named: "standard input", relativeTo: folder)
+                }
                 return try PhotoList.parse(
                     bytes: bytes, named: "standard input", relativeTo: folder)
             } catch {
@@ -118,9 +137,19 @@ struct LoadedSource {
         }
     }
 
-    /// A line for each picture that was skipped because of its format, up to a limit.
-    var unsupportedFileLines: [String] {
+    /// A line for each picture that was skipped because of its format, and for each source that is
+    /// none, up to a limit.
+    var skippedFileLines: [String] {
         let limit = 20
+        let rest = unusable.count - limit
+        return unsupportedFileLines(limit)
+            + unusable.prefix(limit).map {
+                ProgressReport.line("\($0.source): skipped, because \($0.problem).")
+            }
+            + (rest > 0 ? ["\(rest) more sources were skipped, because they have no photos."] : [])
+    }
+
+    private func unsupportedFileLines(_ limit: Int) -> [String] {
         let files = Dictionary(grouping: list.unsupportedFiles, by: \.format)
         return files.sorted { $0.key < $1.key }.flatMap { format, files in
             let reason = files[0].reason
@@ -147,9 +176,19 @@ struct LoadedSource {
     }
 }
 
+extension PhotoSourceError {
+    /// Whether the source can be read and has no photos.
+    fileprivate var isWithoutPhotos: Bool { [.notAList, .noPhotos, .tooLarge].contains(kind) }
+}
+
 /// Ends the program with a message and exit code 2: the request cannot be carried out at all.
 struct Stop: Error, CustomStringConvertible {
     let description: String
+    /// The problem of a source; nil for all others.
+    let cause: PhotoSourceError?
 
-    init(_ description: String) { self.description = description }
+    init(_ description: String, _ cause: PhotoSourceError? = nil) {
+        self.description = description
+        self.cause = cause
+    }
 }

@@ -83,6 +83,58 @@ struct ProcessOptionTests {
         }
     }
 
+    /// A name may have a line break. What `find` lists need not be photos, in any order.
+    @Test func entriesOfStandardInputMayEndWithZeroBytes() async throws {
+        try await withPictures { source, results in
+            try FileManager.default.moveItem(
+                at: source.appendingPathComponent("photo2.jpg"),
+                to: source.appendingPathComponent("a\nb.jpg"))
+            let script = #"cd "$1" && find . -type f -print0 | "$2" process - -0 --out ../out"#
+            let result = try await run(
+                .name("sh"), arguments: ["-c", script, "sh", source.path, program.description],
+                output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
+            #expect(result.terminationStatus == .exited(0), "\(result.standardError)")
+            #expect(try files(below: results) == ["a_b.jpg", "photo1.jpg", "photo3.jpg"])
+            let misused = try await classicphotos("process", source.path, "-0", "--out", "x")
+            #expect(misused.code == .exited(64))
+            #expect(misused.errors.contains("-0 needs \"-\""))
+        }
+    }
+
+    /// A shell's `*` names everything in a folder.
+    @Test func otherFilesBesidePhotosAreSkipped() async throws {
+        try await withPictures(2) { source, results in
+            try Data("Dear aunt,\n".utf8).write(to: source.appendingPathComponent("a letter.txt"))
+            try Data([0, 1, 2]).write(to: source.appendingPathComponent("z.mp4"))
+            try Data("{}".utf8).write(to: source.appendingPathComponent("package.json"))
+            try Data("raw".utf8).write(to: source.appendingPathComponent("IMG.CR2"))
+            try FileManager.default.createDirectory(
+                at: source.appendingPathComponent("empty"), withIntermediateDirectories: true)
+            let script = #"cd "$1" && "$2" process * --out ../out"#
+            let result = try await run(
+                .name("sh"), arguments: ["-c", script, "sh", source.path, program.description],
+                output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
+            #expect(result.terminationStatus == .exited(0), "\(result.standardError)")
+            #expect(try files(below: results) == ["photo1.jpg", "photo2.jpg"])
+            let lines = result.standardError.split(separator: "\n")
+            #expect(lines.count == 5, "\(lines)")
+            for (name, reason) in [
+                ("a letter.txt", "is not the URL of a picture"), ("z.mp4", "neither a picture nor"),
+                ("package.json", "the list is empty"), ("empty", "contains no pictures"),
+                ("IMG.CR2", "it is a camera's raw file, which is not read: there is no decoder"),
+            ] {
+                #expect(
+                    lines.contains {
+                        $0.hasPrefix("\(name): skipped, because ") && $0.contains(reason)
+                    }, "\(name)")
+            }
+            // Without any photo, the first source says what is wrong.
+            let none = try await classicphotos(
+                "process", source.path + "/z.mp4", source.path + "/empty", "--out", results.path)
+            #expect(none.code == .exited(2) && none.errors.contains("z.mp4: this is neither"))
+        }
+    }
+
     // MARK: Formats
 
     @Test func heicAndAVIFAreProcessed() async throws {

@@ -47,8 +47,8 @@ extension PhotoList {
     /// Parses the bytes of a file or a web response as a list.
     ///
     /// The bytes decide the type: a property list (XML or binary), JSON, a text file with one URL
-    /// per line (blank lines and lines starting with # are ignored), or a picture, which becomes a
-    /// list of one photo. Property lists and JSON may be a dictionary of name → URL, an array of
+    /// per line (blank lines and lines starting with # are ignored; one line must have a scheme, or
+    /// the extension of a picture), or a picture, which becomes a list of one photo. Property lists and JSON may be a dictionary of name → URL, an array of
     /// dictionaries with `name` and `url`, or an array of URLs. Dictionaries have no order and are
     /// sorted by name in natural order (photo2 before photo10); all other lists keep their order.
     ///
@@ -79,6 +79,23 @@ extension PhotoList {
         return try PhotoListParser(
             bytes: bytes, source: name, limits: limits, isLocal: baseURL?.isFileURL ?? false
         ).parse(into: builder)
+    }
+}
+
+extension PhotoList {
+    /// Parses paths and URLs that end with a zero byte each, as `find -print0` writes them.
+    ///
+    /// Each text is one entry, whatever other bytes it contains. The rest is as in
+    /// ``parse(bytes:named:relativeTo:limits:)``.
+    public static func parse(
+        zeroSeparated bytes: [UInt8], named name: String, relativeTo baseURL: URL?,
+        limits: PhotoListLimits = .standard
+    ) throws(PhotoSourceError) -> PhotoList {
+        guard bytes.count <= limits.bytes else { throw .tooManyBytes(name, limits) }
+        let builder = PhotoListBuilder(source: name, baseURL: baseURL, limits: limits)
+        return try PhotoListParser(
+            bytes: bytes, source: name, limits: limits, isLocal: baseURL?.isFileURL ?? false
+        ).parseZeroSeparated(into: builder)
     }
 }
 

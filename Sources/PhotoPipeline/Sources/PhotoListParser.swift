@@ -35,11 +35,7 @@ struct PhotoListParser {
         case .text:
             try addLines(to: &builder)
         }
-        guard !builder.records.isEmpty else {
-            throw PhotoSourceError(
-                .noPhotos, source: source, problem: "the list is empty",
-                advice: "expected at least one photo")
-        }
+        guard !builder.records.isEmpty else { throw empty }
         return PhotoList(records: builder.records)
     }
 
@@ -108,7 +104,9 @@ struct PhotoListParser {
     /// Whether this may be a local list of paths that are not UTF-8.
     private var isListOfPaths: Bool {
         isLocal && !bytes.contains(0)
-            && PictureFiles.isPicture(named: bytes.prefix { $0 != UInt8(ascii: "\n") })
+            && bytes.split(separator: UInt8(ascii: "\n")).contains {
+                PictureFiles.isPicture(named: $0.last == UInt8(ascii: "\r") ? $0.dropLast() : $0)
+            }
     }
 
     // MARK: A picture
@@ -127,6 +125,12 @@ struct PhotoListParser {
 
     private func addLines(to builder: inout PhotoListBuilder) throws(PhotoSourceError) {
         let lines = textBytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        // Any text can be read as relative URLs, but a letter is not a list of photos. One line
+        // that is certainly a photo makes a list of a text, whichever line that is.
+        let isList = lines.contains { line in
+            String(validating: line, as: UTF8.self) == nil
+                || mayBeURL(PhotoURL.trim(String(decoding: line, as: UTF8.self)))
+        }
         for (index, line) in lines.enumerated() {
             let place = PhotoSourceError.Place.line(index + 1)
             guard String(validating: line, as: UTF8.self) != nil else {
@@ -137,8 +141,7 @@ struct PhotoListParser {
             }
             let text = PhotoURL.trim(String(decoding: line, as: UTF8.self))
             guard !text.isEmpty, !text.hasPrefix("#") else { continue }
-            if builder.records.isEmpty, !mayBeURL(text) {
-                // Any text can be read as relative URLs, but a letter is not a list of photos.
+            guard isList else {
                 throw PhotoSourceError(
                     .notAList, source: source, place: place,
                     problem: "\(quoted(text)) is not the URL of a picture",
@@ -150,7 +153,29 @@ struct PhotoListParser {
         }
     }
 
+    /// Adds the photos of a list whose entries end with a zero byte each.
+    func parseZeroSeparated(into builder: PhotoListBuilder) throws(PhotoSourceError) -> PhotoList {
+        var builder = builder
+        for (index, entry) in bytes.split(separator: 0).enumerated() {
+            let place = PhotoSourceError.Place.entry(index + 1)
+            if let text = String(validating: entry, as: UTF8.self) {
+                try builder.add(name: nil, url: text, at: place)
+            } else {
+                try builder.add(path: Array(entry), at: place)
+            }
+        }
+        guard !builder.records.isEmpty else { throw empty }
+        return PhotoList(records: builder.records)
+    }
+
+    private var empty: PhotoSourceError {
+        PhotoSourceError(
+            .noPhotos, source: source, problem: "the list is empty",
+            advice: "expected at least one photo")
+    }
+
     private func mayBeURL(_ text: String) -> Bool {
+        guard !text.isEmpty, !text.hasPrefix("#") else { return false }
         guard let scheme = PhotoURL.scheme(of: text) else {
             return PictureFiles.isPicture(named: text)
         }

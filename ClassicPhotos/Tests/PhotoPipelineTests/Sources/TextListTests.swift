@@ -33,6 +33,30 @@ import Foundation
             ])
     }
 
+    /// A list has the same entries in every order.
+    @Test(arguments: [
+        ["notes.txt", "a.png"], ["a.png", "notes.txt"], ["x", "y", "http://h/z"],
+        ["", "x", "a.gif"],
+    ])
+    func anyLineMakesTextAList(entries: [String]) throws {
+        let photos = try list(entries.joined(separator: "\n"), named: "photos.txt")
+        #expect(
+            photos.records.map(\.name)
+                == entries.filter { !$0.isEmpty }.map { $0 == "http://h/z" ? "z" : $0 })
+    }
+
+    @Test func entriesMayEndWithZeroBytes() throws {
+        let name = "a\nb #1\u{301}?.jpg"
+        let photos = try PhotoList.parse(
+            zeroSeparated: Array("http://h/1.jpg\0\(name)\0\0 x\0".utf8) + [0xFF, 0],
+            named: "standard input", relativeTo: URL(filePath: "/in/", directoryHint: .isDirectory))
+        #expect(photos.records.map(\.name) == ["1.jpg", name, "x", "\\xFF"])
+        let error = #expect(throws: PhotoSourceError.self) {
+            try PhotoList.parse(zeroSeparated: [0, 0], named: "x", relativeTo: nil)
+        }
+        #expect(error?.kind == .noPhotos)
+    }
+
     @Test func otherTextIsRejected() {
         #expect(
             refusal("# remark\nDear aunt,\nthank you", named: "letter.txt")
