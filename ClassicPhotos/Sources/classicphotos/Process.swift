@@ -140,7 +140,8 @@ struct Process: AsyncParsableCommand {
 
     private func load(with downloader: PhotoDownloader) async throws -> LoadedSource {
         try await LoadedSource(
-            all: sources, enteringSubfolders: selection.recursive, excluding: selection.exclude,
+            all: sources, enteringSubfolders: selection.recursive,
+            followingLinks: selection.follow, excluding: selection.exclude,
             isZeroSeparated: isZeroSeparated, with: downloader)
     }
 
@@ -242,6 +243,7 @@ struct Process: AsyncParsableCommand {
         let count = records.count - current - failures - states.count
         var sentence = "Would process \(count) of \(records.count) "
         sentence += records.count == 1 ? "photo." : "photos."
+        if let remark = loaded.remark { sentence += " \(remark)" }
         if current > 0 { sentence += " \(current) up to date." }
         if !states.isEmpty { sentence += " \(states.count) in the queue already." }
         if failures > 0 { sentence += " \(failures) would fail; the reasons are above." }
@@ -411,4 +413,7 @@ struct SelectionOptions: ParsableArguments {
 
     @Flag(inversion: .prefixedNo, help: "Also search in subfolders.")
     var recursive = true
+
+    @Flag(help: "Also follow links that lead out of a folder.")
+    var follow = false
 }

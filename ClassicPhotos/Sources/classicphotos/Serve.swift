@@ -63,6 +63,9 @@ struct Serve: AsyncParsableCommand {
         })
     var origins: [GalleryOrigin] = []
 
+    @Flag(help: "Also follow links that lead out of the folder.")
+    var follow = false
+
     @Option(help: "Shrink pictures to fit into a square with this side, in pixels.")
     var size: Int = 320
 
@@ -113,7 +116,8 @@ struct Serve: AsyncParsableCommand {
                 try await PhotoDownloader.run(
                     limits: downloading.downloadLimits, allowing: downloading.allowedHosts
                 ) { downloader in
-                    let loaded = try await LoadedSource(source, with: downloader)
+                    let loaded = try await LoadedSource(
+                        source, followingLinks: follow, with: downloader)
                     for line in loaded.skippedFileLines { Terminal.writeError("\(line)\n") }
                     if let remark = loaded.remark { StandardOutput.writeLine(remark) }
                     try await serve(

@@ -16,11 +16,14 @@ struct LoadedSource {
     let folders: [URL]
     /// What was named beside other sources, and is none; each as a clause after its name.
     private var unusable: [PhotoSourceError] = []
+    private let followsLinks: Bool
 
     /// Reads the source that the person named; otherwise ends the program with a message.
     init(
-        _ argument: String, enteringSubfolders: Bool = true, with downloader: PhotoDownloader
+        _ argument: String, enteringSubfolders: Bool = true, followingLinks: Bool = false,
+        with downloader: PhotoDownloader
     ) async throws {
+        followsLinks = followingLinks
         do {
             let bytes = RawArguments.bytes(of: argument)
             // In messages, a path that is not UTF-8 is shown by its last component, escaped.
@@ -32,7 +35,8 @@ struct LoadedSource {
                 title = Self.title(of: url, argument)
                 list = try await Self.blocking {
                     try PhotoList.read(
-                        folder: url, named: name, enteringSubfolders: enteringSubfolders)
+                        folder: url, named: name, enteringSubfolders: enteringSubfolders,
+                        followingLinks: followingLinks)
                 }
                 folders = [url]
             case .file(let url):
@@ -63,7 +67,8 @@ struct LoadedSource {
     ///
     /// - Parameter isZeroSeparated: whether the entries on standard input end with a zero byte.
     init(
-        all arguments: [String], enteringSubfolders: Bool, excluding patterns: [String],
+        all arguments: [String], enteringSubfolders: Bool, followingLinks: Bool,
+        excluding patterns: [String],
         isZeroSeparated: Bool, with downloader: PhotoDownloader
     ) async throws {
         var sources: [LoadedSource] = []
@@ -76,7 +81,8 @@ struct LoadedSource {
             do {
                 sources.append(
                     try await LoadedSource(
-                        argument, enteringSubfolders: enteringSubfolders, with: downloader))
+                        argument, enteringSubfolders: enteringSubfolders,
+                        followingLinks: followingLinks, with: downloader))
             } catch let stop as Stop {
                 guard let error = stop.cause, error.isWithoutPhotos else { throw stop }
                 unusable.append(error)
@@ -84,6 +90,7 @@ struct LoadedSource {
         }
         if sources.isEmpty, let first = unusable.first { throw Stop(first.description) }
         self.unusable = unusable
+        followsLinks = followingLinks
         let hasSeveralFolders = sources.count { !$0.folders.isEmpty } > 1
         let lists = sources.map { source in
             (hasSeveralFolders && !source.folders.isEmpty ? source.title : nil, source.list)
@@ -101,6 +108,7 @@ struct LoadedSource {
         self.title = title
         self.list = list
         folders = []
+        followsLinks = false
     }
 
     private static func standardInput(isZeroSeparated: Bool) async throws -> LoadedSource {
@@ -128,13 +136,24 @@ struct LoadedSource {
         return LoadedSource(title: "standard input", list: list)
     }
 
-    /// A sentence about files that are not photos; nil if there are none.
+    /// Sentences about files that are not photos, and about links; nil if there are none.
     var remark: String? {
-        switch list.skippedFileCount {
-        case 0: nil
-        case 1: "1 file is not a picture and was skipped."
-        case let count: "\(count) files are not pictures and were skipped."
-        }
+        let files: String? =
+            switch list.skippedFileCount {
+            case 0: nil
+            case 1: "1 file is not a picture and was skipped."
+            case let count: "\(count) files are not pictures and were skipped."
+            }
+        let links: String? =
+            switch list.outwardLinkCount {
+            case _ where followsLinks: nil
+            case 0: nil
+            case 1: "1 link leads out of the folder and was skipped; --follow includes it."
+            case let count:
+                "\(count) links lead out of the folder and were skipped; --follow includes them."
+            }
+        let sentences = [files, links].compactMap(\.self)
+        return sentences.isEmpty ? nil : sentences.joined(separator: " ")
     }
 
     /// A line for each picture that was skipped because of its format, and for each source that is

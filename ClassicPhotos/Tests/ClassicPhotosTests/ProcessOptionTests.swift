@@ -83,6 +83,28 @@ struct ProcessOptionTests {
         }
     }
 
+    @Test func linksOutOfFolderAreCountedOrFollowed() async throws {
+        try await withPictures(1) { source, results in
+            let best = source.deletingLastPathComponent().appendingPathComponent("best")
+            try makePictures(1, in: best, side: 32)
+            for (name, target) in [("link.jpg", "../in/photo1.jpg"), ("all", "../in")] {
+                try FileManager.default.createSymbolicLink(
+                    atPath: best.appendingPathComponent(name).path, withDestinationPath: target)
+            }
+            let dry = try await classicphotos(
+                "process", best.path, "--dry-run", "--out", results.path)
+            let sentence =
+                "2 links lead out of the folder and were skipped; --follow includes them."
+            #expect(dry.output.contains("Would process 1 of 1 photo. \(sentence)"))
+            let outcome = try await classicphotos("process", best.path, "--out", results.path)
+            #expect(outcome.output.contains(sentence))
+            let followed = try await classicphotos(
+                "process", best.path, "--follow", "--out", results.path + "2")
+            #expect(followed.output.contains("Wrote 3 of 3 photos"))
+            #expect(!followed.output.contains("--follow"))
+        }
+    }
+
     /// A name may have a line break. What `find` lists need not be photos, in any order.
     @Test func entriesOfStandardInputMayEndWithZeroBytes() async throws {
         try await withPictures { source, results in

@@ -65,9 +65,12 @@ extension PhotoList {
     /// then shows whether a file really is a picture. ``unsupportedFiles`` lists pictures in
     /// unsupported formats. Names need not be UTF-8.
     ///
-    /// Hidden files and folders are skipped. A link to a picture inside the folder is included; a
-    /// link to a file outside is not, and linked folders are not entered, so no picture is found
-    /// twice and the search terminates. An unreadable subfolder becomes a failed record.
+    /// Hidden files and folders are skipped, and so are the folders in which network storage and
+    /// systems keep previews and deleted files, such as `@eaDir`, `#recycle` and `$RECYCLE.BIN`. A
+    /// link to a picture inside the folder is included. A link out of the folder is only counted,
+    /// unless `followsLinks` is true; then its target is read as if it were in the place of the
+    /// link. No folder is entered twice, so the search terminates. An unreadable subfolder becomes
+    /// a failed record.
     ///
     /// Blocks while reading, so do not call from the main thread or an event loop.
     ///
@@ -75,16 +78,20 @@ extension PhotoList {
     ///   - folder: a file URL.
     ///   - name: the name of the folder in messages; `nil` for the last component of its path.
     ///   - entersSubfolders: whether to search in subfolders, too.
+    ///   - followsLinks: whether to read what links out of the folder lead to. Whoever can write in
+    ///     the folder then chooses what is read.
     ///   - limits: the limits on the number of pictures and the depth of nested folders.
     /// - Throws: ``PhotoSourceError``, also if the folder contains no picture.
     public static func read(
         folder: URL, named name: String? = nil, enteringSubfolders entersSubfolders: Bool = true,
+        followingLinks followsLinks: Bool = false,
         limits: PhotoListLimits = .standard
     ) throws(PhotoSourceError) -> PhotoList {
         precondition(folder.isFileURL, "A folder at \(folder) cannot be read.")
         let name = name ?? PhotoURL.name(of: folder)
         var reader = try FolderReader(
-            folder, named: name, entersSubfolders: entersSubfolders, limits: limits)
+            folder, named: name, entersSubfolders: entersSubfolders, followsLinks: followsLinks,
+            limits: limits)
         return try reader.read()
     }
 }

@@ -36,6 +36,7 @@ extension PhotoList {
             records: records,
             skippedFileCount: lists.reduce(0) { $0 + $1.list.skippedFileCount },
             unsupportedFiles: lists.flatMap(\.list.unsupportedFiles),
+            outwardLinkCount: lists.reduce(0) { $0 + $1.list.outwardLinkCount },
             folders: lists.flatMap(\.list.folders))
     }
 
@@ -51,7 +52,8 @@ extension PhotoList {
         guard !patterns.isEmpty else { return self }
         return PhotoList(
             records: records.filter { !$0.matches(patterns) }, skippedFileCount: skippedFileCount,
-            unsupportedFiles: unsupportedFiles, folders: folders)
+            unsupportedFiles: unsupportedFiles, outwardLinkCount: outwardLinkCount,
+            folders: folders)
     }
 }
 

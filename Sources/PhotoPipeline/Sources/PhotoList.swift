@@ -13,8 +13,12 @@ public struct PhotoList: Sendable, Equatable {
     /// The number of skipped files in a folder.
     ///
     /// A file is skipped if neither its extension nor its first bytes are those of a picture, if it
-    /// is not a regular file, or if it is a link out of the folder. Hidden files do not count.
+    /// is not a regular file, or if it is a link to such a file. Hidden files do not count.
     public let skippedFileCount: Int
+
+    /// The number of links to pictures and folders outside of the folder that was read. They are
+    /// skipped unless the call follows links.
+    public let outwardLinkCount: Int
 
     /// The skipped pictures of a folder whose formats cannot be read.
     public let unsupportedFiles: [UnsupportedFile]
@@ -34,11 +38,12 @@ public struct PhotoList: Sendable, Equatable {
 
     init(
         records: [PhotoRecord], skippedFileCount: Int = 0, unsupportedFiles: [UnsupportedFile] = [],
-        folders: [LocalPath] = []
+        outwardLinkCount: Int = 0, folders: [LocalPath] = []
     ) {
         self.records = records
         self.skippedFileCount = skippedFileCount
         self.unsupportedFiles = unsupportedFiles
+        self.outwardLinkCount = outwardLinkCount
         self.folders = folders
     }
 }
@@ -48,9 +53,10 @@ extension PhotoList {
     ///
     /// The bytes decide the type: a property list (XML or binary), JSON, a text file with one URL
     /// per line (blank lines and lines starting with # are ignored; one line must have a scheme, or
-    /// the extension of a picture), or a picture, which becomes a list of one photo. Property lists and JSON may be a dictionary of name → URL, an array of
-    /// dictionaries with `name` and `url`, or an array of URLs. Dictionaries have no order and are
-    /// sorted by name in natural order (photo2 before photo10); all other lists keep their order.
+    /// the extension of a picture), or a picture, which becomes a list of one photo. Property lists
+    /// and JSON may be a dictionary of name → URL, an array of dictionaries with `name` and `url`,
+    /// or an array of URLs. Dictionaries have no order and are sorted by name in natural order
+    /// (photo2 before photo10); all other lists keep their order.
     ///
     /// URLs may be relative to the list's own URL. In a list that is a file, a text without a
     /// scheme is a path, in which `#`, `?`, `%` and spaces have no special meaning. The schemes

@@ -8,7 +8,7 @@ public import Foundation
 /// The origin of a list of photos, as a person names it.
 public enum PhotoSource: Sendable, Hashable {
     /// A folder of pictures; read it with
-    /// ``PhotoList/read(folder:named:enteringSubfolders:limits:)``.
+    /// ``PhotoList/read(folder:named:enteringSubfolders:followingLinks:limits:)``.
     case folder(URL)
     /// A list, or a single picture; read it with ``PhotoList/read(file:named:limits:)``.
     case file(URL)

@@ -1,4 +1,5 @@
 import OperationsTestSupport
+import PhotoImaging
 import Testing
 
 @testable import PhotoPipeline
@@ -79,7 +80,7 @@ private func message(_ body: () throws -> Void) -> String {
         #expect(photos.skippedFileCount == 3)
     }
 
-    @Test func linksOutOfFolderAndToFoldersAreSkipped() throws {
+    @Test func linksOutOfFolderAreCounted() throws {
         let scratch = try Scratch()
         try scratch.write("outside/secret.jpg")
         try scratch.write("in/a.jpg")
@@ -99,7 +100,72 @@ private func message(_ body: () throws -> Void) -> String {
         let photos = try PhotoList.read(folder: scratch.url.appending(path: "in"))
         #expect(photos.records.map(\.name) == ["a.jpg", "inside.jpg"])
         #expect(photos.records.last?.url == photos.records.first?.url)
-        #expect(photos.skippedFileCount == 11)
+        #expect(photos.skippedFileCount == 3)
+        #expect(photos.outwardLinkCount == 6)
+    }
+
+    /// Links can lead out of the folder, back into it, and in circles.
+    @Test func linksOutOfFolderAreFollowedOnRequest() throws {
+        let scratch = try Scratch()
+        for name in [
+            "in/a.jpg", "in/sub/b.jpg", "outside/c.jpg", "outside/deep/d.jpg", "other/e.jpg",
+            "other/notes.txt",
+        ] {
+            try scratch.write(name)
+        }
+        try scratch.link("in/best", to: "../outside")
+        try scratch.link("in/zweite", to: scratch.path("outside"))
+        try scratch.link("in/e.jpg", to: "../other/e.jpg")
+        try scratch.link("in/notes.txt", to: "../other/notes.txt")
+        try scratch.link("in/here", to: ".")
+        try scratch.link("in/sub/above", to: "../..")
+        try scratch.link("outside/deep/back", to: "../../in")
+        try scratch.link("outside/deep/up", to: "..")
+        let source = scratch.url.appending(path: "in")
+        let photos = try PhotoList.read(folder: source, followingLinks: true)
+        // The folder above this one is read in the place of the last link that leads to it.
+        let names = Set(photos.records.map(\.name))
+        #expect(
+            names.isSuperset(of: [
+                "a.jpg", "best/c.jpg", "best/deep/d.jpg", "e.jpg", "sub/b.jpg",
+            ]))
+        #expect(names.contains("sub/above/other/e.jpg"))
+        // Every folder is entered once, under whatever name.
+        let urls = photos.records.compactMap { $0.url?.absoluteString }
+        #expect(urls.count == Set(urls).count + 1, "\(urls)")
+        for record in photos.records {
+            let file = try #require(record.file)
+            #expect(try LocalFiles.bytes(of: file, named: record.name) == [])
+        }
+        // A link that changes later does not lead elsewhere.
+        let followed = try #require(photos.records.first { $0.name == "best/c.jpg" })
+        try FileManager.default.removeItem(atPath: scratch.path("outside/c.jpg"))
+        try scratch.link("outside/c.jpg", to: scratch.path("other/e.jpg"))
+        #expect(LocalFiles.status(of: try #require(followed.file)) == nil)
+        let flat = try PhotoList.read(
+            folder: source, enteringSubfolders: false, followingLinks: true)
+        #expect(flat.records.map(\.name) == ["a.jpg", "e.jpg"])
+    }
+
+    @Test func foldersOfStorageAndSystemsAreSkipped() throws {
+        let scratch = try Scratch()
+        for name in [
+            "@eaDir/a.jpg", "#recycle", "@Recycle", "$RECYCLE.BIN", "$Recycle.Bin", "lost+found",
+            "__MACOSX", "@__thumb", ".thumbnails", "System Volume Information", "b/@eaDir",
+            "#snapshot",
+        ] {
+            try scratch.write("in/\(name)/SYNOPHOTO_THUMB_M.jpg")
+        }
+        for name in ["in/a.jpg", "in/b/eaDir/c.jpg", "in/lost+found.jpg"] {
+            try scratch.write(name)
+        }
+        let photos = try PhotoList.read(folder: scratch.url.appending(path: "in"))
+        #expect(
+            photos.records.map(\.name) == ["a.jpg", "b/eaDir/c.jpg", "lost+found.jpg"])
+        #expect(photos.skippedFileCount == 0)
+        // A person may name such a folder.
+        let named = try PhotoList.read(folder: scratch.url.appending(path: "in/#recycle"))
+        #expect(named.records.count == 1)
     }
 
     @Test func linkedSourceFolderIsRead() throws {

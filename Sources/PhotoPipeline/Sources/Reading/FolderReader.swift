@@ -7,19 +7,43 @@ import FoundationEssentials
 import Foundation
 #endif
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 /// Walks through a folder and collects its pictures.
 struct FolderReader {
     private let root: LocalPath
     private let name: String
     private let entersSubfolders: Bool
+    private let followsLinks: Bool
     private let limits: PhotoListLimits
     private var builder: PhotoListBuilder
     private var skippedFileCount = 0
     private var unsupportedFiles: [PhotoList.UnsupportedFile] = []
     private var folders: [LocalPath] = []
+    private var outwardLinkCount = 0
+    /// The folders that were entered, if links are followed: links can make a circle, and several
+    /// of them can lead to one folder.
+    private var visited: Set<Place> = []
+    /// The folder outside of which the photos that are found now must not lead.
+    private var boundary: LocalPath
+
+    /// What is the same for all paths of a folder.
+    private struct Place: Hashable {
+        let device: dev_t
+        let inode: ino_t
+    }
 
     init(
-        _ folder: URL, named name: String, entersSubfolders: Bool, limits: PhotoListLimits
+        _ folder: URL, named name: String, entersSubfolders: Bool, followsLinks: Bool,
+        limits: PhotoListLimits
     ) throws(PhotoSourceError) {
         // Resolved once, so that "inside the folder" can be decided by comparing paths.
         guard let path = LocalPath(folder) else {
@@ -28,18 +52,36 @@ struct FolderReader {
                 advice: "check the name")
         }
         self.root = path.resolved ?? path
+        self.boundary = root
         self.name = name
         self.entersSubfolders = entersSubfolders
+        self.followsLinks = followsLinks
         self.limits = limits
         self.builder = PhotoListBuilder(source: name, baseURL: folder, limits: limits)
     }
 
     mutating func read() throws(PhotoSourceError) -> PhotoList {
-        try walk(root, names: try LocalFiles.names(in: root, named: name), path: [], depth: 0)
+        let names = try LocalFiles.names(in: root, named: name)
+        _ = isFirstVisit(of: root)
+        try walk(root, names: names, path: [], depth: 0)
         guard !builder.records.isEmpty else { throw noPictures }
         return PhotoList(
             records: builder.records, skippedFileCount: skippedFileCount,
-            unsupportedFiles: unsupportedFiles, folders: folders)
+            unsupportedFiles: unsupportedFiles, outwardLinkCount: outwardLinkCount,
+            folders: folders)
+    }
+
+    /// Folders in which network storage and systems keep previews, deleted files and their own
+    /// data, in lower case. Most systems do not tell lower from upper case in them.
+    private static let systemFolders: Set<String> = [
+        // Synology and QNAP, whose previews have the names of the photos.
+        "@eadir", "#recycle", "#snapshot", "@tmp", "@recycle", "@recently-snapshot", "@__thumb",
+        // Windows, Linux, and archives that a Mac has made.
+        "$recycle.bin", "system volume information", "recycler", "lost+found", "__macosx",
+    ]
+
+    private static func isSystemFolder(_ name: [UInt8]) -> Bool {
+        systemFolders.contains(displayText(name).lowercased())
     }
 
     private var noPictures: PhotoSourceError {
@@ -48,9 +90,16 @@ struct FolderReader {
         let others = count == 0 ? "" : ", only \(files)"
         let formats = Set(unsupportedFiles.map(\.format)).sorted().joined(separator: ", ")
         let unsupported = formats.isEmpty ? "" : " (unsupported: \(formats))"
+        let links =
+            switch outwardLinkCount {
+            case _ where followsLinks: ""
+            case 0: ""
+            case 1: ", and 1 link that leads out of it"
+            case let count: ", and \(count) links that lead out of it"
+            }
         return PhotoSourceError(
             .noPhotos, source: name,
-            problem: "the folder contains no pictures\(others)\(unsupported)",
+            problem: "the folder contains no pictures\(others)\(unsupported)\(links)",
             advice: "expected files that end in "
                 + PictureFiles.extensions.map { ".\($0)" }.joined(separator: " "))
     }
@@ -69,27 +118,24 @@ struct FolderReader {
                     ? left.bytes.lexicographicallyPrecedes(right.bytes) : left.order < right.order
             }
         for (_, name) in visible {
-            try visit(folder.appending(name), path: path + name, depth: depth)
+            try visit(folder.appending(name), named: name, path: path + name, depth: depth)
         }
     }
 
     private mutating func visit(
-        _ item: LocalPath, path: [UInt8], depth: Int
+        _ item: LocalPath, named component: [UInt8], path: [UInt8], depth: Int
     ) throws(PhotoSourceError) {
         // An item that has vanished since its folder was read is not an error.
         guard let kind = try? LocalFiles.kind(of: item, named: name) else { return }
         switch kind {
-        case .folder where !entersSubfolders: break
+        case .folder where !entersSubfolders || Self.isSystemFolder(component): break
         case .folder:
+            guard isFirstVisit(of: item) else { break }
             try enter(item, path: path, depth: depth)
         case .file:
             try take(item, path: path)
         case .link:
-            if let target = fileInside(item) {
-                try take(target, path: path)
-            } else {
-                skippedFileCount += 1
-            }
+            try visit(link: item, named: component, path: path, depth: depth)
         case .other:
             skippedFileCount += 1
         }
@@ -103,7 +149,8 @@ struct FolderReader {
             || !hasUnsupportedExtension(path) && hasPictureSignature(file)
         {
             let isText = String(validating: path, as: UTF8.self) != nil
-            try builder.add(name: text, nameBytes: isText ? nil : path, url: file.url, in: root)
+            try builder.add(
+                name: text, nameBytes: isText ? nil : path, url: file.url, in: boundary)
         } else if let format = UnsupportedFormat(of: path) {
             unsupportedFiles.append(.init(name: text, format: format.name, reason: format.reason))
         } else {
@@ -118,7 +165,7 @@ struct FolderReader {
 
     private func hasPictureSignature(_ file: LocalPath) -> Bool {
         let start = try? LocalFiles.bytes(
-            of: LocalFile(file, in: root), limit: ImageFormat.signatureLength, named: name)
+            of: LocalFile(file, in: boundary), limit: ImageFormat.signatureLength, named: name)
         return start.map { PictureFiles.isPicture($0) } ?? false
     }
 
@@ -148,15 +195,58 @@ struct FolderReader {
             cause: .init(.folderSkipped, ["name": name, "detail": problem]))
     }
 
-    /// The target of a link, if the target is a regular file inside the folder.
+    // MARK: Links
+
+    /// Adds the target of a link: a file inside the folder, and with ``followsLinks`` also a file
+    /// or folder outside of it.
     ///
     /// The record gets the URL of the target, not of the link, so that changing the link later has
-    /// no effect.
-    private func fileInside(_ link: LocalPath) -> LocalPath? {
-        guard let target = link.resolved, target.suffix(below: root) != nil,
-            case .file? = try? LocalFiles.kind(of: target, named: name)
-        else { return nil }
-        return target
+    /// no effect. A folder inside the folder is found without its link.
+    private mutating func visit(
+        link: LocalPath, named component: [UInt8], path: [UInt8], depth: Int
+    ) throws(PhotoSourceError) {
+        guard let target = link.resolved, let kind = try? LocalFiles.kind(of: target, named: name)
+        else {
+            skippedFileCount += 1
+            return
+        }
+        let isInside = target == root || target.suffix(below: root) != nil
+        switch kind {
+        case .file where isInside:
+            let outer = boundary
+            defer { boundary = outer }
+            boundary = root
+            try take(target, path: path)
+        case .file:
+            guard PictureFiles.isPicture(named: path) || PictureFiles.isPicture(named: target.bytes)
+            else {
+                skippedFileCount += 1
+                return
+            }
+            outwardLinkCount += 1
+            guard followsLinks, let folder = target.folder else { return }
+            let outer = boundary
+            defer { boundary = outer }
+            boundary = folder
+            try take(target, path: path)
+        case .folder where isInside: break
+        case .folder:
+            guard entersSubfolders, !Self.isSystemFolder(component) else { return }
+            outwardLinkCount += 1
+            guard followsLinks, isFirstVisit(of: target) else { return }
+            let outer = boundary
+            defer { boundary = outer }
+            boundary = target
+            try enter(target, path: path, depth: depth)
+        case .link, .other: skippedFileCount += 1
+        }
+    }
+
+    /// Whether a folder is entered for the first time. Without links, every folder is.
+    private mutating func isFirstVisit(of folder: LocalPath) -> Bool {
+        guard followsLinks else { return true }
+        guard let status = LocalFile(folder).status else { return false }
+        return visited.insert(Place(device: status.st_dev, inode: status.st_ino)).inserted
     }
 }
 #endif
