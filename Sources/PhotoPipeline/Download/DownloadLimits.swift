@@ -30,10 +30,18 @@ public struct DownloadLimits: Sendable, Hashable {
     public var firstByteTimeout: Duration = .seconds(15)
     /// The maximum silence in the middle of a response: 10 seconds.
     public var idleTimeout: Duration = .seconds(10)
-    /// The maximum duration of an attempt, including all redirections and the last byte: 2 minutes.
+    /// The minimum rate at which the body of a response arrives, in bytes a second, as the mean of
+    /// each ``rateWindow``: 1,000.
+    ///
+    /// A download that is slower is not retried automatically.
+    public var minimumRate = 1_000
+    /// The time over which the rate is measured: 15 seconds.
+    public var rateWindow: Duration = .seconds(15)
+    /// The maximum duration of an attempt, including all redirections and the last byte: 30
+    /// minutes, in which the largest file arrives at 30 kB a second.
     ///
     /// A download that exceeds this limit is not retried automatically.
-    public var totalTimeout: Duration = .seconds(120)
+    public var totalTimeout: Duration = .seconds(1_800)
     /// The maximum number of redirections: 5.
     public var maximumRedirects = 5
     /// The maximum number of simultaneous downloads from one host and port: 6.

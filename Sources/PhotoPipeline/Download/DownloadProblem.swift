@@ -64,6 +64,16 @@ enum DownloadProblem: Error {
                 "\(host) sent nothing for \(limits.idleTimeout.inWords).",
                 .init(.stalled, ["host": host, "seconds": limits.idleTimeout.inSeconds]),
                 isTemporary: true)
+        case .rate:
+            self = .downloadFailed(
+                "\(host) sent fewer than \(limits.minimumRate) bytes a second for "
+                    + "\(limits.rateWindow.inWords).",
+                .init(
+                    .tooSlow,
+                    [
+                        "host": host, "rate": "\(limits.minimumRate)",
+                        "seconds": limits.rateWindow.inSeconds,
+                    ]))
         case .total:
             // A server that was slow for so long will not be fast now.
             self = .downloadFailed(

@@ -3,31 +3,50 @@ import Synchronization
 
 /// Ends a part of a download that exceeds its time limits.
 ///
-/// libcurl's own limits are not enough: they do not tell the time until the response begins from a
-/// silence in its middle, and an interim response counts as bytes.
+/// A server can hold a connection with a few bytes a second, so the silence is not the only
+/// measure. libcurl's own limits are not enough: they do not tell the time until the response
+/// begins from a silence in its middle, and an interim response counts as bytes.
 final class DownloadWatch: Sendable {
     /// The limit that was exceeded.
     enum Expiry: Error, Equatable {
         case firstByte
         case idle
+        case rate
         case total
     }
 
     private let limits: DownloadLimits
     private let end: ContinuousClock.Instant
-    private let state: Mutex<(deadline: ContinuousClock.Instant, expiry: Expiry)>
+    private let state: Mutex<State>
+
+    private struct State {
+        var deadline: ContinuousClock.Instant
+        var expiry: Expiry
+        /// Nil until the head of the response has arrived.
+        var rate: DownloadRate?
+    }
 
     /// - Parameter remaining: the time left for the whole attempt.
     private init(limits: DownloadLimits, remaining: Duration) {
         self.limits = limits
         let now = ContinuousClock.now
         end = now + remaining
-        state = Mutex((now + limits.firstByteTimeout, .firstByte))
+        state = Mutex(State(deadline: now + limits.firstByteTimeout, expiry: .firstByte))
     }
 
     /// Restarts the idle limit after the head of the response or a part of its body has arrived.
-    func bytesArrived() {
-        state.withLock { $0 = (.now + limits.idleTimeout, .idle) }
+    ///
+    /// - Parameter count: the number of bytes of the body.
+    func bytesArrived(_ count: Int) {
+        state.withLock { state in
+            let now = ContinuousClock.now
+            (state.deadline, state.expiry) = (now + limits.idleTimeout, .idle)
+            if state.rate == nil {
+                state.rate = DownloadRate(
+                    minimum: limits.minimumRate, window: limits.rateWindow, begun: now)
+            }
+            state.rate?.bytesArrived(count)
+        }
     }
 
     /// Runs a closure within the limits.
@@ -51,12 +70,18 @@ final class DownloadWatch: Sendable {
     /// Waits until the first of the limits expires.
     private func expire() async throws -> Never {
         while true {
-            let (deadline, expiry) = state.withLock { $0 }
-            let (next, reason) = deadline < end ? (deadline, expiry) : (end, .total)
             let now = ContinuousClock.now
+            let (deadline, expiry, windowEnd) = try state.withLock { state in
+                if state.rate?.isTooLow(at: now) == true { throw Expiry.rate }
+                return (
+                    state.deadline, state.expiry, state.rate?.windowEnd ?? now + limits.rateWindow
+                )
+            }
+            let (next, reason) = deadline < end ? (deadline, expiry) : (end, .total)
             if next <= now { throw reason }
             // New bytes may set an earlier deadline, but none before this time.
-            try await Task.sleep(until: min(next, now + limits.idleTimeout), clock: .continuous)
+            try await Task.sleep(
+                until: min(next, now + limits.idleTimeout, windowEnd), clock: .continuous)
         }
     }
 }

@@ -56,7 +56,7 @@ final class WebResponse {
     }
 
     private func headIsComplete() -> Bool {
-        watch.bytesArrived()
+        watch.bytesArrived(0)
         guard hasContent else { return hasShortBody }
         guard !isRest || part?.isContinued(by: head.fields) == true else {
             return stop(.wrongPart(host))
@@ -76,7 +76,7 @@ final class WebResponse {
             ignoredCount += chunk.count
             return ignoredCount <= Self.ignoredLimit
         }
-        watch.bytesArrived()
+        watch.bytesArrived(chunk.count)
         guard bytes.count + chunk.count <= limits.maximumBytes else { return stop(tooLarge) }
         bytes.append(contentsOf: chunk)
         transfer.progress(DownloadProgress(received: bytes.count, total: total), bytes)

@@ -56,6 +56,8 @@ extension PhotoFailure.Cause {
         case noAnswer
         /// The host stopped sending; `host`, `seconds`.
         case stalled
+        /// The host sent too few bytes a second; `host`, `rate`, `seconds`.
+        case tooSlow
         /// The download exceeded its time limit; `seconds`.
         case tookTooLong
         /// The host closed the connection too early; `host`.

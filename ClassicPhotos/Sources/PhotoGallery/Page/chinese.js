@@ -86,6 +86,7 @@ export const texts = {
   "failure-noConnection": "{host} 在 {seconds} 秒内没有接受连接。",
   "failure-noAnswer": "{host} 在 {seconds} 秒内没有回应。",
   "failure-stalled": "{host} 已有 {seconds} 秒没有发送数据。",
+  "failure-tooSlow": "{host} 在 {seconds} 秒内的传输速度低于每秒 {rate} 字节。",
   "failure-tookTooLong": "下载超过了 {seconds} 秒。",
   "failure-closedEarly": "文件传完之前，{host} 关闭了连接。",
   "failure-serverAnswered": "服务器返回了错误 {status}。",

@@ -59,6 +59,42 @@ struct DownloadTimeTests {
         #expect(result == "127.0.0.1 sent nothing for 0.3 seconds.")
     }
 
+    /// A server that sends a byte from time to time holds a connection without any use.
+    @Test func tricklingBodyEndsWithoutRetry() async {
+        let (result, requestCount) = await download(
+            \.rateWindow, .milliseconds(500), attempts: 3
+        ) { connection in
+            _ = connection.readHead()
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+            while connection.send("a"), connection.pause(milliseconds: 20) {}
+        }
+        #expect(result == "127.0.0.1 sent fewer than 1000 bytes a second for 0.5 seconds.")
+        #expect(requestCount == 1)
+    }
+
+    /// A download may take as long as it likes, if enough arrives all the time.
+    @Test func rateIsMeasuredInWindows() {
+        let begun = ContinuousClock.now
+        var rate = DownloadRate(minimum: 1_000, window: .seconds(15), begun: begun)
+        var now = begun
+        for second in 1...3_600 {
+            now = begun + .seconds(second)
+            rate.bytesArrived(1_000)
+            let isTooLow = rate.isTooLow(at: now)
+            #expect(!isTooLow)
+        }
+        // A pause counts as soon as its window is over, and not before.
+        let early = (1...14).map { rate.isTooLow(at: now + .seconds($0)) }
+        #expect(!early.contains(true))
+        rate.bytesArrived(14_999)
+        let late = rate.isTooLow(at: rate.windowEnd)
+        #expect(late)
+        rate.bytesArrived(15_000)
+        let next = rate.isTooLow(at: rate.windowEnd)
+        #expect(!next)
+        #expect(DownloadLimits().totalTimeout >= .seconds(1_800))
+    }
+
     @Test func totalTimeoutEndsSlowBodyWithoutRetry() async {
         let (result, requestCount) = await download(\.totalTimeout, .seconds(1), attempts: 3) {
             connection in

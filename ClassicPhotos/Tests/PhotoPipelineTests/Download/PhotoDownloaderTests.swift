@@ -21,6 +21,7 @@ struct PhotoDownloaderTests {
         limits.connectTimeout = .seconds(600)
         limits.firstByteTimeout = .seconds(600)
         limits.idleTimeout = .seconds(600)
+        limits.rateWindow = .seconds(600)
         limits.totalTimeout = .seconds(600)
         limits.retryDelay = .milliseconds(1)
         return limits

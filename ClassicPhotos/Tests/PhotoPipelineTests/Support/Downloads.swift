@@ -22,6 +22,7 @@ extension DownloadLimits {
         limits.connectTimeout = .seconds(600)
         limits.firstByteTimeout = .seconds(600)
         limits.idleTimeout = .seconds(600)
+        limits.rateWindow = .seconds(600)
         limits.totalTimeout = .seconds(600)
         return limits
     }
