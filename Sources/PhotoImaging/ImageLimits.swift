@@ -27,8 +27,10 @@ public struct ImageLimits: Sendable, Hashable {
     /// The default limits.
     public static let standard = ImageLimits()
 
-    /// The default limits for files that a person has on the own disk: all formats are allowed.
-    public static let ownFiles = ImageLimits(allowedFormats: Set(ImageFormat.allCases))
+    /// The default limits for files that a person has on the own disk: all formats are allowed, and
+    /// sides of up to 100,000 pixels, as long panoramas and scans of rolls have them.
+    public static let ownFiles = ImageLimits(
+        maximumSide: 100_000, allowedFormats: Set(ImageFormat.allCases))
 
     /// Creates limits that differ from the default only in the given values.
     public init(

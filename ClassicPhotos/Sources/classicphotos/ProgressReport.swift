@@ -27,7 +27,28 @@ actor ProgressReport {
     private var done = 0
     private var unchanged = 0
     private var failed = 0
-    private var remarks: [PhotoRemark: Int] = [:]
+    private var remarks: [PhotoRemark: Remarked] = [:]
+
+    /// The photos with a remark: how many, and the first of their names.
+    struct Remarked {
+        static let limit = 3
+
+        private(set) var count = 0
+        private var names: [String] = []
+
+        mutating func add(_ name: String) {
+            count += 1
+            if names.count < Self.limit { names.append(name) }
+        }
+
+        /// The remark as a sentence with the names.
+        func line(_ remark: PhotoRemark) -> String {
+            var shown = names.map(ProgressReport.line).joined(separator: ", ")
+            if count > names.count { shown += " and \(count - names.count) more" }
+            return "\(remark.sentence(for: count).dropLast()) (\(shown))."
+        }
+    }
+
     /// The names of the photos whose last result was a failure.
     private var failures: Set<String> = []
 
@@ -45,7 +66,7 @@ actor ProgressReport {
         case .cancelled: return
         case .written(let file):
             done += 1
-            for remark in file.remarks { remarks[remark, default: 0] += 1 }
+            for remark in file.remarks { remarks[remark, default: Remarked()].add(record.name) }
             if style == .lines {
                 StandardOutput.writeLine("\(position) \(Self.line(file.path.description))")
             }
@@ -125,7 +146,7 @@ actor ProgressReport {
                 ).jsonLine)
             return failed
         }
-        let lines = remarks.map { $0.key.sentence(for: $0.value) }.sorted()
+        let lines = remarks.map { $0.value.line($0.key) }.sorted()
         for line in lines { StandardOutput.writeLine(line) }
         StandardOutput.writeLine(summary(ending))
         return failed

@@ -198,7 +198,9 @@ struct ProcessOptionTests {
             }
             let lossy = try await classicphotos(
                 "process", source.path, "--out", results.path, "--format", "gif")
-            #expect(lossy.output.contains("\n1 picture: XMP was not kept in GIF.\nWrote 1 of 1 "))
+            #expect(
+                lossy.output.contains(
+                    "\n1 picture: XMP was not kept in GIF (photo1.jpg).\nWrote 1 of 1 "))
         }
     }
 

@@ -1,4 +1,5 @@
 import OperationsTestSupport
+import PhotoPipeline
 import Testing
 
 @testable import classicphotos
@@ -39,5 +40,17 @@ struct ProgressLineTests {
         #expect(ProgressLine.time(7_260) == "2 h 1 min")
         #expect(ProgressLine.rate(3.14) == "3.1 photos/s")
         #expect(ProgressLine.rate(31.4) == "31 photos/s")
+    }
+
+    /// A person wants to know which photos have lost something.
+    @Test func remarksNamePhotos() {
+        var remarked = ProgressReport.Remarked()
+        remarked.add("a.gif")
+        #expect(
+            remarked.line(.firstFrameOnly) == "1 animated picture: first frame only (a.gif).")
+        for name in ["b\n.gif", "c.gif", "d.gif", "e.gif"] { remarked.add(name) }
+        let text = remarked.line(.firstFrameOnly)
+        #expect(text.hasPrefix("5 animated pictures: first frame only (a.gif, b"))
+        #expect(text.hasSuffix(", c.gif and 2 more).") && !text.contains("\n"))
     }
 }

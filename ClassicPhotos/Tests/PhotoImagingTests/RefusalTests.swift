@@ -86,6 +86,18 @@ import Testing
         #expect(error?.description.contains("ends too early, after 3000 bytes") == true)
     }
 
+    /// A long panorama has few pixels.
+    @Test func ownFilesMayBeLong() throws {
+        let size = PixelSize(width: 65_000, height: 4)
+        let bitmap = try Bitmap(size: size, pixels: [UInt8](repeating: 90, count: 65_000 * 4 * 3))
+        let file = try ImageEngine.encode(bitmap, as: .png).bytes
+        #expect(try ImageEngine.inspect(file, limits: .ownFiles).size == size)
+        let small = try ImageEngine.decode(
+            file, fitting: PixelSize(width: 650, height: 650), limits: .ownFiles)
+        #expect(small.size == PixelSize(width: 650, height: 1))
+        #expect(throws: ImagingError.self) { try ImageEngine.inspect(file) }
+    }
+
     @Test(arguments: [
         HostileFiles.png(width: 50_000, height: 50_000),
         HostileFiles.jpeg(width: 50_000, height: 50_000),
