@@ -210,8 +210,8 @@ final class PostgresDatabase: JobDatabase {
 }
 
 /// The connections for the calls of a program: as many as it uses at the same time, at most four.
-/// So a call that waits for the lock of another transaction does not keep the next call waiting. The
-/// connections after the first one are closed when they were not used for a minute.
+/// So a call that waits for the lock of another transaction does not keep the next call waiting.
+/// The connections after the first one are closed when they were not used for a minute.
 final class PostgresPool: Sendable {
     let links: [PostgresLink]
     /// The number of transactions that use each link, or wait for it.

@@ -616,7 +616,7 @@ struct PostgresStoreTests {
             link.soon(after: .milliseconds(1)) { _ in hasFailed.send() }
             #expect(await hasFailed.arrives())
             try await allowConnections(true)
-            // The notifier's own link may listen: the server tells it of its own notifications, too.
+            // The notifier's own link may listen: it also receives what it sends.
             let listener = PostgresListener(link)
             let called = Board.signal(Board.newName())
             let watch = listener.add("tests") { called.send() }
