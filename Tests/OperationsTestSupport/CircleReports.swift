@@ -15,7 +15,7 @@ package final class CircleReports: Sendable {
     /// Records reports from now on, and ends the process if the test takes too long.
     package init() {
         endSoon(1)
-        OperationsDiagnostics.handler = { [reports] finding in
+        OperationsDiagnostics.handler = { [self] finding in
             switch finding {
             case .dependencyCycle(let names):
                 reports.withLock { $0.append(Report(names: names, reasons: nil)) }
