@@ -1,4 +1,5 @@
 import OperationsRuntime
+import OperationsTestKit
 import OperationsTestSupport
 import Synchronization
 import Testing
@@ -20,22 +21,51 @@ import Glibc
 /// of their own.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct CycleTests {
+    /// Records each reported cycle as the names of its operations.
+    private static func recordCycles() -> TestRecorder<[String]> {
+        endSoon(EXIT_FAILURE)
+        let cycles = TestRecorder<[String]>()
+        OperationsDiagnostics.handler = { finding in
+            if case .dependencyCycle(let names) = finding { cycles.record(names) }
+        }
+        return cycles
+    }
+
+    /// Returns two operations that wait for each other.
+    private static func pair(_ first: String, _ second: String) -> [Operation] {
+        let (a, b) = (named(first), named(second))
+        a.addDependency(b)
+        b.addDependency(a)
+        return [a, b]
+    }
+
+    /// Closes a cycle in a queue, and waits for its report: after that, the watch has looked at
+    /// everything that was there before.
+    private static func waitForLook(_ cycles: TestRecorder<[String]>, _ name: String) async {
+        let queue = OperationQueue()
+        let pair = pair(name, "\(name) too")
+        await queue.addOperations(pair, waitUntilFinished: false)
+        #expect(await comesTrue { cycles.events.contains { $0.contains("'\(name)'") } })
+        pair[0].cancel()
+        await queue.drain()
+    }
+
     // MARK: When a cycle is reported
 
     @Test func cycleIsReportedOnceItsMembersAreInQueue() async {
         await #expect(processExitsWith: .success) {
-            let cycles = CircleReports()
-            let inNoQueue = CircleReports.cycle("alone", "together")
-            let pair = CircleReports.cycle("a", "b")
-            #expect(await cycles.look("first"))
-            #expect(cycles.names.count == 1)
+            let cycles = Self.recordCycles()
+            let inNoQueue = Self.pair("alone", "together")
+            let pair = Self.pair("a", "b")
+            await Self.waitForLook(cycles, "first")
+            #expect(cycles.events.count == 1)
             let queue = OperationQueue()
             await queue.addOperations(pair, waitUntilFinished: false)
-            #expect(await comesTrue { cycles.names.count == 2 })
-            #expect(cycles.names.last == ["'a'", "'b'", "'a'"])
+            #expect(await comesTrue { cycles.events.count == 2 })
+            #expect(cycles.events.last == ["'a'", "'b'", "'a'"])
             // A cycle that stands is not reported again.
-            #expect(await cycles.look("second"))
-            #expect(cycles.names.count == 3)
+            await Self.waitForLook(cycles, "second")
+            #expect(cycles.events.count == 3)
             pair[1].removeDependency(pair[0])
             await queue.drain()
             withExtendedLifetime(inNoQueue) {}
@@ -45,17 +75,17 @@ struct CycleTests {
     /// The first operation of a queue is in no cycle, but waits for one.
     @Test func cycleIsReportedIfOneMemberIsInQueue() async {
         await #expect(processExitsWith: .success) {
-            let cycles = CircleReports()
+            let cycles = Self.recordCycles()
             let queue = OperationQueue()
             let (outside, inside, dependent) = (named("outside"), named("inside"), named("first"))
             dependent.addDependency(inside)
             inside.addDependency(outside)
             await queue.addOperations([dependent, inside], waitUntilFinished: false)
-            #expect(await cycles.look())
-            #expect(cycles.names.count == 1)
+            await Self.waitForLook(cycles, "look")
+            #expect(cycles.events.count == 1)
             outside.addDependency(inside)
-            #expect(await comesTrue { cycles.names.count == 2 })
-            #expect(Set(cycles.names[1]) == ["'inside'", "'outside'"])
+            #expect(await comesTrue { cycles.events.count == 2 })
+            #expect(Set(cycles.events[1]) == ["'inside'", "'outside'"])
             outside.cancel()
             outside.start()
             await queue.drain()
@@ -65,7 +95,7 @@ struct CycleTests {
     /// An operation that needs one of several is stuck only if all of them wait for it.
     @Test func alternativeBreaksCycle() async {
         await #expect(processExitsWith: .success) {
-            let cycles = CircleReports()
+            let cycles = Self.recordCycles()
             let queue = OperationQueue()
             let gate = Operation()
             let a = TypedOperation { 1 }
@@ -75,12 +105,12 @@ struct CycleTests {
             let first = queue.add("first", firstOf: a, b)
             a.addDependency(first)
             await queue.addOperations([a, b], waitUntilFinished: false)
-            #expect(await cycles.look())
-            #expect(cycles.names.count == 1)
+            await Self.waitForLook(cycles, "look")
+            #expect(cycles.events.count == 1)
             // Only the operation that waits for the result is left.
             gate.start()
-            #expect(await comesTrue { cycles.names.count == 2 })
-            #expect(Set(cycles.names[1]) == ["'a'", "'first'"])
+            #expect(await comesTrue { cycles.events.count == 2 })
+            #expect(Set(cycles.events[1]) == ["'a'", "'first'"])
             a.cancel()
             await queue.drain()
         }
@@ -88,15 +118,15 @@ struct CycleTests {
 
     @Test func cycleThroughAllAlternativesIsReported() async {
         await #expect(processExitsWith: .success) {
-            let cycles = CircleReports()
+            let cycles = Self.recordCycles()
             let queue = OperationQueue()
             let (a, b) = (TypedOperation { 1 }, TypedOperation { 2 })
             let first = queue.add("first", firstOf: a, b)
             a.addDependency(first)
             b.addDependency(first)
             await queue.addOperations([a, b], waitUntilFinished: false)
-            #expect(await comesTrue { cycles.names.count == 1 })
-            #expect(cycles.names[0].contains("'first'"))
+            #expect(await comesTrue { cycles.events.count == 1 })
+            #expect(cycles.events[0].contains("'first'"))
             first.cancel()
             await queue.drain()
         }
@@ -104,7 +134,7 @@ struct CycleTests {
 
     @Test func cycleAfterBrokenCycleIsReported() async {
         await #expect(processExitsWith: .success) {
-            let cycles = CircleReports()
+            let cycles = Self.recordCycles()
             let queue = OperationQueue()
             let (a, b, c) = (named("a"), named("b"), named("c"))
             a.addDependency(b)
@@ -112,10 +142,10 @@ struct CycleTests {
             b.addDependency(c)
             c.addDependency(a)
             await queue.addOperations([a, b, c], waitUntilFinished: false)
-            #expect(await comesTrue { cycles.names.count == 1 })
-            if cycles.names[0].count == 3 { b.removeDependency(a) } else { b.removeDependency(c) }
-            #expect(await comesTrue { cycles.names.count == 2 })
-            #expect(cycles.names[0] != cycles.names[1])
+            #expect(await comesTrue { cycles.events.count == 1 })
+            if cycles.events[0].count == 3 { b.removeDependency(a) } else { b.removeDependency(c) }
+            #expect(await comesTrue { cycles.events.count == 2 })
+            #expect(cycles.events[0] != cycles.events[1])
             a.cancel()
             await queue.drain()
         }
@@ -124,15 +154,15 @@ struct CycleTests {
     /// Work goes on in the same queue and in another one.
     @Test func cycleBesideBusyQueueIsReported() async {
         await #expect(processExitsWith: .success) {
-            let cycles = CircleReports()
+            let cycles = Self.recordCycles()
             let (queue, other) = (OperationQueue(), OperationQueue())
             @Sendable func goOn(_ queue: OperationQueue) {
-                if cycles.names.isEmpty { queue.addOperation { goOn(queue) } }
+                if cycles.events.isEmpty { queue.addOperation { goOn(queue) } }
             }
             for queue in [queue, other] { for _ in 0..<4 { goOn(queue) } }
-            let pair = CircleReports.cycle("a", "b")
+            let pair = Self.pair("a", "b")
             await queue.addOperations(pair, waitUntilFinished: false)
-            #expect(await comesTrue { cycles.names == [["'a'", "'b'", "'a'"]] })
+            #expect(await comesTrue { cycles.events == [["'a'", "'b'", "'a'"]] })
             pair[0].cancel()
             await queue.drain()
             await other.drain()
@@ -142,7 +172,7 @@ struct CycleTests {
     /// More operations wait before the cycle than one look visits.
     @Test func cycleBehindManyOperationsIsReported() async {
         await #expect(processExitsWith: .success) {
-            let cycles = CircleReports()
+            let cycles = Self.recordCycles()
             let queue = suspendedQueue()
             let gate = named("gate")
             let waiting = (0..<20_000).map { _ in
@@ -150,9 +180,9 @@ struct CycleTests {
                 operation.addDependency(gate)
                 return operation
             }
-            let pair = CircleReports.cycle("a", "b")
+            let pair = Self.pair("a", "b")
             await queue.addOperations([gate] + waiting + pair, waitUntilFinished: false)
-            #expect(await comesTrue { cycles.names == [["'a'", "'b'", "'a'"]] })
+            #expect(await comesTrue { cycles.events == [["'a'", "'b'", "'a'"]] })
             queue.isSuspended = false
             pair[0].cancel()
             await queue.drain()
@@ -161,7 +191,7 @@ struct CycleTests {
 
     @Test func longCycleIsReported() async {
         await #expect(processExitsWith: .success) {
-            let cycles = CircleReports()
+            let cycles = Self.recordCycles()
             let queue = OperationQueue()
             let operations = (0..<20_000).map { _ in Operation() }
             for (next, previous) in zip(operations.dropFirst(), operations) {
@@ -169,7 +199,7 @@ struct CycleTests {
             }
             operations[0].addDependency(operations[operations.count - 1])
             await queue.addOperations(operations, waitUntilFinished: false)
-            #expect(await comesTrue { cycles.names.first?.count == operations.count + 1 })
+            #expect(await comesTrue { cycles.events.first?.count == operations.count + 1 })
             operations[7].cancel()
             await queue.drain()
         }
@@ -178,22 +208,22 @@ struct CycleTests {
     @Test func cycleIsReportedAtOnceIfEachEdgeIsChecked() async {
         await #expect(processExitsWith: .success) {
             setenv("OPERATIONS_CHECK_CYCLES", "1", 1)
-            let cycles = CircleReports()
+            let cycles = Self.recordCycles()
             let (a, b, c) = (named("a"), named("b"), named("c"))
             b.addDependency(a)
             c.addDependency(b)
-            #expect(cycles.names.isEmpty)
+            #expect(cycles.events.isEmpty)
             a.addDependency(c)
-            #expect(cycles.names == [["'a'", "'c'", "'b'", "'a'"]])
+            #expect(cycles.events == [["'a'", "'c'", "'b'", "'a'"]])
             // A look does not report it again.
             let queue = OperationQueue()
             await queue.addOperations([a, b, c], waitUntilFinished: false)
-            #expect(await cycles.look())
-            #expect(cycles.names.count == 2)
+            await Self.waitForLook(cycles, "look")
+            #expect(cycles.events.count == 2)
             a.removeDependency(c)
             await queue.drain()
             a.addDependency(c)
-            #expect(cycles.names.count == 2)
+            #expect(cycles.events.count == 2)
         }
     }
 
@@ -231,7 +261,7 @@ struct CycleTests {
     @Test(arguments: contractSeeds.prefix(1))
     func graphsWithoutCyclesAreNotReported(seed: UInt64) async {
         await #expect(processExitsWith: .success) { [seed] in
-            let cycles = CircleReports()
+            let cycles = Self.recordCycles()
             let queue = suspendedQueue()
             let operations = (0..<500).map { named("\($0)") }
             await queue.addOperations(operations, waitUntilFinished: false)
@@ -240,8 +270,8 @@ struct CycleTests {
                 let isLater = Int(dependent.name ?? "") ?? 0 > Int(dependency.name ?? "") ?? 0
                 if isLater { dependent.addDependency(dependency) }
             }
-            #expect(await cycles.look())
-            #expect(cycles.names.count == 1)
+            await Self.waitForLook(cycles, "look")
+            #expect(cycles.events.count == 1)
             queue.isSuspended = false
             await queue.drain()
         }

@@ -1,4 +1,5 @@
 import OperationsRuntime
+import OperationsTestKit
 import OperationsTestSupport
 import Testing
 
@@ -18,17 +19,49 @@ import Glibc
 /// process has one handler of reports, so these tests run in processes of their own.
 @Suite(.ownThreads, .timeLimit(.minutes(10)))
 struct CircleTests {
+    private struct Report: Equatable {
+        let names: [String]
+        let reasons: String?
+    }
+
+    private static func recordReports() -> TestRecorder<Report> {
+        endSoon(EXIT_FAILURE)
+        let reports = TestRecorder<Report>()
+        OperationsDiagnostics.handler = { finding in
+            switch finding {
+            case .dependencyCycle(let names): reports.record(Report(names: names, reasons: nil))
+            case .circularWait(let names, let reasons):
+                reports.record(Report(names: names, reasons: reasons))
+            default: break
+            }
+        }
+        return reports
+    }
+
+    /// Closes a cycle in a queue, and waits for its report: after that, the watch has looked at
+    /// everything that was there before.
+    private static func waitForLook(_ reports: TestRecorder<Report>) async {
+        let queue = OperationQueue()
+        let (a, b) = (named("look"), named("look too"))
+        a.addDependency(b)
+        b.addDependency(a)
+        await queue.addOperations([a, b], waitUntilFinished: false)
+        #expect(await comesTrue { reports.events.contains { $0.names.contains("'look'") } })
+        a.cancel()
+        await queue.drain()
+    }
+
     private static func isReported(
-        _ names: Set<String>, in reports: CircleReports
+        _ names: Set<String>, in reports: TestRecorder<Report>
     ) async -> Bool {
         await comesTrue {
-            reports.all.contains { $0.reasons != nil && Set($0.names) == names }
+            reports.events.contains { $0.reasons != nil && Set($0.names) == names }
         }
     }
 
     @Test func circleThroughBarrierIsReported() async {
         await #expect(processExitsWith: .success) {
-            let reports = CircleReports()
+            let reports = Self.recordReports()
             let queue = OperationQueue(name: "mail", width: 4)
             let (x, y) = (named("x"), named("y"))
             x.addDependency(y)
@@ -36,7 +69,7 @@ struct CircleTests {
             queue.addBarrierBlock {}
             queue.addOperation(y)
             #expect(await Self.isReported(["'x'", "'y'"], in: reports))
-            let reasons = reports.all.first?.reasons
+            let reasons = reports.events.first?.reasons
             #expect(reasons?.contains("'x' waits for 'y'") == true)
             #expect(
                 reasons?.contains(
@@ -51,7 +84,7 @@ struct CircleTests {
     @Test(arguments: [0, 1, 20])
     func circleThroughStrictOrderIsReported(between: Int) async {
         await #expect(processExitsWith: .success) { [between] in
-            let reports = CircleReports()
+            let reports = Self.recordReports()
             let queue = OperationQueue(name: "mail", width: 4)
             queue.order = .fifo
             let (x, y) = (named("x"), named("y"))
@@ -60,7 +93,7 @@ struct CircleTests {
             for index in 0..<between { queue.addOperation(named("\(index)")) }
             queue.addOperation(y)
             #expect(await Self.isReported(["'x'", "'y'"], in: reports))
-            #expect(reports.all.first?.names.count == 3)
+            #expect(reports.events.first?.names.count == 3)
             x.cancel()
             await queue.drain()
         }
@@ -68,13 +101,13 @@ struct CircleTests {
 
     @Test func circleThatAnOrderClosesIsReported() async {
         await #expect(processExitsWith: .success) {
-            let reports = CircleReports()
+            let reports = Self.recordReports()
             let queue = suspendedQueue()
             let (x, y) = (named("x"), named("y"))
             x.addDependency(y)
             await queue.addOperations([x, y], waitUntilFinished: false)
-            #expect(await reports.look())
-            #expect(reports.all.count == 1)
+            await Self.waitForLook(reports)
+            #expect(reports.events.count == 1)
             queue.order = .fifo
             #expect(await Self.isReported(["'x'", "'y'"], in: reports))
             queue.order = .priority
@@ -86,15 +119,15 @@ struct CircleTests {
     /// All members are in the queue when the last edge is added.
     @Test func circleThatLateEdgeClosesIsReported() async {
         await #expect(processExitsWith: .success) {
-            let reports = CircleReports()
+            let reports = Self.recordReports()
             let queue = OperationQueue()
             let (gate, x, y) = (named("gate"), named("x"), named("y"))
             x.addDependency(gate)
             queue.addOperation(x)
             queue.addBarrierBlock {}
             queue.addOperation(y)
-            #expect(await reports.look())
-            #expect(reports.all.count == 1)
+            await Self.waitForLook(reports)
+            #expect(reports.events.count == 1)
             x.addDependency(y)
             #expect(await Self.isReported(["'x'", "'y'"], in: reports))
             x.removeDependency(y)
@@ -105,7 +138,7 @@ struct CircleTests {
 
     @Test func circleThroughGroupThatHasNotBegunIsReported() async {
         await #expect(processExitsWith: .success) {
-            let reports = CircleReports()
+            let reports = Self.recordReports()
             let queue = OperationQueue()
             let (member, before) = (named("member"), named("before"))
             let group = GroupOperation("group") { member }
@@ -122,7 +155,7 @@ struct CircleTests {
     /// The member gets its last dependency while the group runs.
     @Test func circleThroughGroupThatRunsIsReported() async {
         await #expect(processExitsWith: .success) {
-            let reports = CircleReports()
+            let reports = Self.recordReports()
             let (queue, held) = (OperationQueue(), suspendedQueue())
             let (gate, member, after) = (named("gate"), named("member"), named("after"))
             member.addDependency(gate)
@@ -143,7 +176,7 @@ struct CircleTests {
     /// An operation that needs one of several is stuck only if all of them are.
     @Test func alternativeBreaksCircleThroughBarrier() async {
         await #expect(processExitsWith: .success) {
-            let reports = CircleReports()
+            let reports = Self.recordReports()
             let (queue, other) = (OperationQueue(), OperationQueue())
             let gate = named("gate")
             let a = TypedOperation { 1 }
@@ -154,8 +187,8 @@ struct CircleTests {
             queue.addBarrierBlock {}
             queue.addOperation(a)
             other.addOperation(b)
-            #expect(await reports.look())
-            #expect(reports.all.count == 1)
+            await Self.waitForLook(reports)
+            #expect(reports.events.count == 1)
             gate.start()
             #expect(await Self.isReported(["'a'", "'first'"], in: reports))
             first.cancel()
@@ -166,7 +199,7 @@ struct CircleTests {
     /// What runs before a barrier, or starts first in a strict order, holds back only for a time.
     @Test func operationsThatGoOnAreNotReported() async {
         await #expect(processExitsWith: .success) {
-            let reports = CircleReports()
+            let reports = Self.recordReports()
             let (queue, strict) = (OperationQueue(), OperationQueue(name: nil, width: 1))
             strict.order = .fifo
             let (gate, proceed) = (named("gate"), Signal())
@@ -179,8 +212,8 @@ struct CircleTests {
                 named("outside").addDependency(y)
                 queue.addOperation(y)
             }
-            #expect(await reports.look())
-            #expect(reports.all.count == 1)
+            await Self.waitForLook(reports)
+            #expect(reports.events.count == 1)
             gate.start()
             for _ in 0..<2 { proceed.send() }
             await queue.drain()
