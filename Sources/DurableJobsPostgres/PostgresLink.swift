@@ -31,8 +31,7 @@ private func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 /// it has nothing to do. As long as it listens, it connects again a second after it lost its
 /// connection.
 final class PostgresLink: @unchecked Sendable {
-    // Unchecked: `connection`, `statements`, `listening`, `source` and the two values about idle
-    // links are used on `thread` only.
+    // Unchecked: the variables are used on `thread` only.
 
     /// What to listen for, and whom to tell.
     private struct Listening {
@@ -50,6 +49,7 @@ final class PostgresLink: @unchecked Sendable {
     private var source: (any DispatchSourceRead)?
     private var lastUse = ContinuousClock.now
     private var isIdleCheckScheduled = false
+    private var isConnectScheduled = false
     /// Nil if the connections turned out to be shared by a pooler that does not look after them.
     private var statements: PreparedStatements? = PreparedStatements()
     private let isOpen = Locked(true)
@@ -152,10 +152,16 @@ final class PostgresLink: @unchecked Sendable {
             return connection
         }
         disconnect()
-        let new = try target.connect()
-        connection = new
-        listen()
-        return new
+        do {
+            let new = try target.connect()
+            connection = new
+            listen()
+            return new
+        } catch {
+            // No event of the lost connection follows.
+            connectLater()
+            throw error
+        }
     }
 
     /// Gives the connection up; a new one may be made at once.
@@ -230,18 +236,18 @@ final class PostgresLink: @unchecked Sendable {
     }
 
     private func connectToListen() {
-        guard listening != nil, isOpen.withLock({ $0 }) else { return }
-        do {
-            _ = try connected()
-            // The connection may be one on which the server refused to listen.
-            listen()
-        } catch {
-            connectLater()
-        }
+        // A failure has scheduled the next attempt.
+        guard (try? connected()) != nil else { return }
+        // The connection may be one on which the server refused to listen.
+        listen()
     }
 
+    /// Connects again in a second if the link listens.
     private func connectLater() {
+        guard listening != nil, !isConnectScheduled else { return }
+        isConnectScheduled = true
         thread.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in
+            self?.isConnectScheduled = false
             self?.connectToListen()
         }
     }

@@ -548,17 +548,60 @@ struct PostgresStoreTests {
         }
     }
 
+    /// The transaction that finds the connection lost also ends what tells of its loss.
+    @Test func aLinkListensAgainAlthoughATransactionCouldNotConnect() async throws {
+        try await withDatabase { url in
+            let target = try PostgresTarget(url)
+            let name = try #require(target.description.split(separator: "/").last)
+            let server = try PostgresTarget(PostgresCluster.url("postgres"))
+            let link = PostgresLink(target, label: "test")
+            let listener = PostgresListener(link)
+            let called = Board.signal(Board.newName())
+            let watch = listener.add("tests") { called.send() }
+            #expect(await called.arrives())
+            let hasFailed = Board.signal(Board.newName())
+            // On the link's thread, so that the next function comes before the event of the loss.
+            try await link.perform { connection in
+                let administration = PostgresSession(try server.connect())
+                try administration.execute("ALTER DATABASE \(name) ALLOW_CONNECTIONS false")
+                link.soon(after: .zero) { connection in
+                    #expect(connection == nil)
+                    hasFailed.send()
+                }
+                _ = try administration.query(
+                    "SELECT pg_terminate_backend(?, 10000)::INT::BIGINT",
+                    [.integer(Int64(PQbackendPID(connection)))])
+            }
+            #expect(await hasFailed.arrives())
+            let administration = PostgresLink(server, label: "administration")
+            try await administration.perform {
+                try PostgresSession($0).execute("ALTER DATABASE \(name) ALLOW_CONNECTIONS true")
+            }
+            #expect(await called.arrives())
+            withExtendedLifetime(watch) {}
+            await link.close()
+            await administration.close()
+        }
+    }
+
+    /// A call, a worker's transaction, a heartbeat and notifications need three connections. A
+    /// running worker may use more for a moment, when steps of it meet calls of the program.
     @Test func aStoreWithAWorkerHasThreeConnections() async throws {
         try await withDatabase { url in
             let link = PostgresLink(try PostgresTarget(url), label: "test")
-            let queue = try await JobQueue("tests", in: .postgres(url))
-            let handle = try await queue.enqueue(Echo(text: "once"))
-            try await withWorker(queue, [Echo.self]) { _ async throws in
-                #expect(try await handle.value == "once")
-                // The store listens by now: a worker watches its queue before its first claim.
-                try await others(link, are: 3)
+            let database = try await PostgresDatabase(url)
+            let called = Board.signal(Board.newName())
+            let watch = database.watch("tests") { called.send() }
+            // The store calls once when it listens.
+            #expect(await called.arrives())
+            for lane in [TransactionLane.program, .worker, .heartbeat] {
+                _ = try await database.transaction(.relaxed, on: lane) { try $0.now() }
             }
-            await queue.close()
+            database.announce("tests")
+            #expect(await called.arrives())
+            try await others(link, are: 3)
+            withExtendedLifetime(watch) {}
+            await database.close()
             try await others(link, are: 0)
             await link.close()
         }
