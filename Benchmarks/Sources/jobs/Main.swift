@@ -28,6 +28,13 @@ struct Jobs: AsyncParsableCommand {
     @Option(help: "The number of jobs that end while an old transaction keeps their rows.")
     var ended = 300_000
 
+    func validate() throws {
+        guard 1...NumberedJobs.all.count ~= types, n >= types else {
+            throw ValidationError(
+                "--types is from 1 to \(NumberedJobs.all.count), and --n at least as much.")
+        }
+    }
+
     func run() async throws {
         line("fdatasync of 8 KiB", Fsync.median(in: folder), "ms")
         let path = "\(folder)/jobs-\(getpid()).sqlite"

@@ -112,7 +112,7 @@ struct PhotoRouteTests {
         }
     }
 
-    /// Whoever may write in the folder can replace a photo, or a folder above it, by a link.
+    /// Others who may write in the folder can replace a photo, or a folder above it, by a link.
     @Test func linkOutOfFolderIsNotFollowed() async throws {
         let manager = FileManager.default
         let folder = manager.temporaryDirectory.appending(path: "photos-\(UUID().uuidString)")

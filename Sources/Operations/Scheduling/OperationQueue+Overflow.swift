@@ -161,8 +161,8 @@ extension LifecycleState {
 extension QueueState {
     enum Room {
         case room
-        /// This operation was taken from those that are ready, which makes room. The caller must
-        /// cancel the operation, and end it once the caller's own operation is in the queue.
+        /// The queue has taken this operation out of those that are ready, to make room. The caller
+        /// must cancel the operation, and end it once the caller's own operation is in the queue.
         case taking(Operation, capacity: Int)
         /// The caller must keep this operation from beginning, and ask again.
         case displacing(Operation, capacity: Int)

@@ -17,11 +17,11 @@ import Darwin
 
 /// A file of this machine and, if a search in a folder has found the file, that folder.
 ///
-/// Others may write in a folder of photos: a share, a synchronized folder, an upload. Whoever can
-/// do that can also replace a photo, or a folder above it, by a link to any file of the machine. So
-/// a file that was found in a folder is opened from that folder's descriptor, one component after
-/// the other, and no component may be a link. A link that leads to a file inside the folder is
-/// followed by its resolved path, in which again no component may be a link.
+/// Others may write in a folder of photos: a share, a synchronized folder, an upload. They can also
+/// replace a photo, or a folder above it, by a link to any file of the machine. So a file that was
+/// found in a folder is opened from that folder's descriptor, one component after the other, and no
+/// component may be a link. A link that leads to a file inside the folder is followed by its
+/// resolved path, in which again no component may be a link.
 ///
 /// A person may name any file, so a file that was not found in a folder is opened by its path.
 struct LocalFile: Sendable, Hashable {
@@ -44,10 +44,7 @@ struct LocalFile: Sendable, Hashable {
     ///
     /// - Returns: the descriptor, or -1 with `errno` set: `ELOOP` for a file that leads out of its
     ///   folder.
-    func open() -> Int32 {
-        let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK
-        return opened(flags)
-    }
+    func open() -> Int32 { opened(O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
 
     /// The size, the time and the kind of the file; nil, with `errno` set, if there is no such
     /// file.
@@ -95,10 +92,8 @@ struct LocalFile: Sendable, Hashable {
             }
             let isLast = index == components.count - 1
             let own = isLast ? flags : withoutAccess | O_DIRECTORY | O_CLOEXEC
-            let next = (Array(component) + [0]).withUnsafeBytes { name in
-                name.withMemoryRebound(to: CChar.self) { name in
-                    name.baseAddress.map { systemOpen(in: place, $0, own | O_NOFOLLOW) } ?? -1
-                }
+            let next = NameInFolder(folder: place, Array(component)).withCString {
+                openat(place, $0, own | O_NOFOLLOW)
             }
             let code = errno
             close(place)
@@ -133,12 +128,6 @@ struct LocalFile: Sendable, Hashable {
 
 private func systemOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
     open(path, flags)
-}
-
-private func systemOpen(
-    in folder: Int32, _ name: UnsafePointer<CChar>, _ flags: Int32
-) -> Int32 {
-    openat(folder, name, flags)
 }
 
 extension PhotoRecord {

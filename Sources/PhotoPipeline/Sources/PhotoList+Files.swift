@@ -78,8 +78,8 @@ extension PhotoList {
     ///   - folder: a file URL.
     ///   - name: the name of the folder in messages; `nil` for the last component of its path.
     ///   - entersSubfolders: whether to search in subfolders, too.
-    ///   - followsLinks: whether to read what links out of the folder lead to. Whoever can write in
-    ///     the folder then chooses what is read.
+    ///   - followsLinks: whether to read what links out of the folder lead to. People who can
+    ///     write in the folder then choose what is read.
     ///   - limits: the limits on the number of pictures and the depth of nested folders.
     /// - Throws: ``PhotoSourceError``, also if the folder contains no picture.
     public static func read(

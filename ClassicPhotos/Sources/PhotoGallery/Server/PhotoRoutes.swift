@@ -224,8 +224,8 @@ struct PhotoRoutes {
     ) async throws -> Response {
         let (row, record) = try photo(context)
         let original = try await answering(context) { try await viewer.original(of: row) }
-        // Whoever can write in the folder chooses its bytes, and a file of another program may have
-        // come into the folder by mistake. A gallery sends pictures only.
+        // Others may be able to write in the folder, and a file of another program may have come
+        // into it by mistake. A gallery sends pictures only.
         guard let format = original.format else {
             throw PhotoFailureResponse(
                 failure: PhotoFailure(

@@ -213,10 +213,9 @@ struct FolderReader {
         let isInside = target == root || target.suffix(below: root) != nil
         switch kind {
         case .file where isInside:
-            let outer = boundary
-            defer { boundary = outer }
-            boundary = root
-            try take(target, path: path)
+            try inside(root) { reader throws(PhotoSourceError) in
+                try reader.take(target, path: path)
+            }
         case .file:
             guard PictureFiles.isPicture(named: path) || PictureFiles.isPicture(named: target.bytes)
             else {
@@ -225,21 +224,29 @@ struct FolderReader {
             }
             outwardLinkCount += 1
             guard followsLinks, let folder = target.folder else { return }
-            let outer = boundary
-            defer { boundary = outer }
-            boundary = folder
-            try take(target, path: path)
+            try inside(folder) { reader throws(PhotoSourceError) in
+                try reader.take(target, path: path)
+            }
         case .folder where isInside: break
         case .folder:
             guard entersSubfolders, !Self.isSystemFolder(component) else { return }
             outwardLinkCount += 1
             guard followsLinks, isFirstVisit(of: target) else { return }
-            let outer = boundary
-            defer { boundary = outer }
-            boundary = target
-            try enter(target, path: path, depth: depth)
+            try inside(target) { reader throws(PhotoSourceError) in
+                try reader.enter(target, path: path, depth: depth)
+            }
         case .link, .other: skippedFileCount += 1
         }
+    }
+
+    /// Finds photos that must not lead out of a folder.
+    private mutating func inside(
+        _ folder: LocalPath, _ find: (inout FolderReader) throws(PhotoSourceError) -> Void
+    ) throws(PhotoSourceError) {
+        let outer = boundary
+        defer { boundary = outer }
+        boundary = folder
+        try find(&self)
     }
 
     /// Whether a folder is entered for the first time. Without links, every folder is.
