@@ -53,8 +53,9 @@ struct ProgressOfAdditionsTests {
         let delayed = queue.add(.delay(.seconds(300))) {}
         queue.addOperation(Starting())
         #expect(counts(queue) == [0, 14])
-        for operation in queue.operations.prefix(5) { operation.cancel() }
-        await queue.operations[0].finished()
+        let first = queue.operations.prefix(5)
+        for operation in first { operation.cancel() }
+        for operation in first { await operation.finished() }
         queue.isSuspended = false
         #expect(await comesTrue { retried.status.has(.onHold) })
         queue.cancelAllOperations()
