@@ -26,9 +26,11 @@ enum Choosing {
     /// The statement for a database with other transactions at the same time. Its rows are the
     /// locked jobs, with 1 in the last column, and all candidates.
     ///
-    /// The number of types does not change its text, so the server plans it once.
+    /// The number of types does not change its text, so the server plans it once. The table may be
+    /// small then, or new, so nothing but the primary key may serve to find a candidate again:
+    /// because of the sums, the indexes of what can be claimed do not.
     static let locking = locking(ordinary)
-    private static let lockingSuspects = locking(suspect)
+    static let lockingSuspects = locking(suspect)
 
     private static func locking(_ deaths: String) -> TableStatement {
         let names = [
@@ -48,7 +50,7 @@ enum Choosing {
             locked AS (
                 SELECT j.id, j.rank, j.position, j.exclusive_key
                 FROM chosen JOIN durable_job j ON j.id = chosen.id
-                WHERE j.state = 2 AND j.parked = 0
+                WHERE j.state + 0 = 2 AND j.parked + 0 = 0
                 ORDER BY chosen.rank, chosen.position, chosen.id
                 LIMIT (SELECT MAX(wanted) FROM given) {skip_locked})
             SELECT id, rank, position, exclusive_key, 1 FROM locked

@@ -110,6 +110,16 @@ extension JobStore {
         }
     }
 
+    /// Selects running jobs of a queue whose worker's lease has ended.
+    ///
+    /// Because of the sum, PostgreSQL does not read the whole table in the order of its key.
+    static let abandoned = """
+        SELECT id, worker, deaths, cancel_reason, has_dependents, batch, name, attempt
+        FROM durable_job WHERE queue = ? AND state = 3 AND worker NOT IN (
+            SELECT id FROM durable_job_worker WHERE {alive})
+        ORDER BY id + 0 LIMIT 500 {skip_locked}
+        """
+
     /// Takes running jobs of a queue from workers whose lease has ended.
     ///
     /// - Parameter deathLimit: how many deaths of its workers in a row discard a job that was the
@@ -121,13 +131,7 @@ extension JobStore {
         reporting report: ([EndedJob]) -> Void = { _ in }
     ) async throws -> Int {
         let (count, ended) = try await database.transaction(.relaxed) { session in
-            let rows = try session.query(
-                """
-                SELECT id, worker, deaths, cancel_reason, has_dependents, batch, name, attempt
-                FROM durable_job WHERE queue = ? AND state = 3 AND worker NOT IN (
-                    SELECT id FROM durable_job_worker WHERE {alive})
-                ORDER BY id LIMIT 500 {skip_locked}
-                """, [.text(queue)])
+            let rows = try session.query(Self.abandoned, [.text(queue)])
             let ended = try rescue(rows, Int64(min(max(1, deathLimit), 1_000_000)), session)
             // The rows of workers that died stay for a while: `explain` shows them.
             _ = try session.query(
@@ -246,6 +250,12 @@ extension JobStore {
         queue = ? AND deadline <= {now} AND deadline IS NOT NULL AND state < 10 AND state <> 3
         """
 
+    /// Because of the sum, PostgreSQL does not read the whole table in the order of its key.
+    static let overdue = """
+        SELECT id, name, batch, attempt FROM durable_job WHERE \(isOverdue)
+        ORDER BY id + 0 LIMIT 500 {skip_locked}
+        """
+
     /// Discards jobs of a queue that have not ended by their deadline and do not run.
     ///
     /// - Parameter report: is called after the transaction.
@@ -255,12 +265,7 @@ extension JobStore {
     ) async throws -> Int {
         let reason = "it had not ended by its deadline"
         let ended = try await database.transaction(.relaxed) { session in
-            let rows = try session.query(
-                """
-                SELECT id, name, batch, attempt FROM durable_job
-                WHERE \(Self.isOverdue)
-                ORDER BY id LIMIT 500 {skip_locked}
-                """, [.text(queue)])
+            let rows = try session.query(Self.overdue, [.text(queue)])
             _ = try session.batch(
                 """
                 UPDATE durable_job SET state = 12, error = ?, ended_at = {now},
