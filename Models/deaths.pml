@@ -1,66 +1,107 @@
-/* Deaths of workers: one durable job, and two workers, each in a process of its own. See steps 7 and
- * 8 in Protocol.md of DurableJobs.
+/* Deaths of workers: one durable job, and three workers, each in a process of its own. See steps 7
+ * and 8 in Protocol.md of DurableJobs.
  *
  * A worker may lose its lease at any time, because its process or the database stands still, and
- * come back later with a new incarnation. Then it hands back what its old incarnation held, or takes
- * back the death that somebody has counted meanwhile. A process may also crash, and never come back.
- * In every order, a job has no more deaths than there are processes that are away or have crashed.
- * So fewer workers than the limit never discard a job of which no process has died.
+ * come back later with a new incarnation. Then it records that the old incarnation has not died, and
+ * hands the job back, unless another transaction has locked the job. The row of the job lists the
+ * incarnations that were missing when others took the job. A process may also crash, and never come
+ * back. In every order, a job has no more deaths than there are processes that are away or have
+ * crashed, and it is discarded only if as many processes as the limit have crashed.
  *
- * One atomic step is one transaction of the store.
+ * Patience is a condition here: a worker counts as dead when every process that can come back has
+ * done so.
+ *
+ * One atomic step is one transaction of the store, but for the rescue, which reads and writes in two
+ * steps, between which it has locked the job.
  *
  * Sources:
+ *   DurableJobs/Store/Deaths.swift
  *   DurableJobs/Store/JobStore+Workers.swift
  *   DurableJobs/Worker/JobWorker+Lease.swift
+ *   DurableJobs/Worker/MissingWorkers.swift
  */
 
 mtype = { available, running, completed, discarded };
 
-#define LIMIT  3                /* deaths; then the job is discarded */
-#define LOSSES 4                /* leases that are lost and come back, which keep the search finite */
+#define WORKERS 3
+#define LIMIT   2               /* deaths; then the job is discarded */
+#define LOSSES  3               /* leases that are lost and come back, which keep the search finite */
+#ifdef CRASH_TWO
+#define CRASHES 2
+#else
+#define CRASHES 1
+#endif
 
-/* The row of the job */
+/* The row of the job: which incarnation has it, and which incarnation of each worker is listed */
 mtype state = available;
-byte  owner, deaths;
+byte  owner, ownerIncarnation;
+byte  listed[WORKERS + 1];
+bool  isLocked;
 
-/* Whether each worker has a lease, and whether its process has crashed */
-bool  hasLease[3];
-bool  hasCrashed[3];
-byte  losses, failures, workers = 2;
+/* Each worker: its incarnation, the last one that has come back, its lease, its process */
+byte  incarnation[WORKERS + 1], returned[WORKERS + 1];
+bool  hasLease[WORKERS + 1], hasCrashed[WORKERS + 1];
+byte  losses, failures, crashes, workers = WORKERS;
 
 #define isOver (state == completed || state == discarded)
-#define away ((!hasLease[1] -> 1 : 0) + (!hasLease[2] -> 1 : 0))
+#define isAway(w) (!hasLease[w] && !hasCrashed[w])
+#define someoneIsAway (isAway(1) || isAway(2) || isAway(3))
+#define missing ((hasLease[1] -> 0 : 1) + (hasLease[2] -> 0 : 1) + (hasLease[3] -> 0 : 1))
+#define counts(w) (listed[w] > returned[w] -> 1 : 0)
+#define owns(w) (state == running && owner == w && ownerIncarnation == incarnation[w])
+#define isAbandoned (state == running && !isLocked && (!hasLease[owner] || !owns(owner)))
+
+/* Whether the death of the job's worker counts, and the number of deaths with it */
+#define isListedNext (ownerIncarnation > returned[owner] -> 1 : 0)
+#define allDeaths (counts(1) + counts(2) + counts(3) + isListedNext)
+#ifdef BREAK_PATIENCE           /* discards at once */
+#define mustWait false
+#else
+#define mustWait (allDeaths >= LIMIT && isListedNext && someoneIsAway)
+#endif
 
 proctype Worker(byte me) {
-    bool holds;                 /* what the worker remembers of its old incarnation */
-
     do
-    :: atomic { hasLease[me] && state == available -> state = running; owner = me; holds = true }
+    :: atomic {
+            hasLease[me] && state == available ->
+            state = running; owner = me; ownerIncarnation = incarnation[me]
+        }
     :: atomic {                 /* completes the job, or hands it back, or fails */
-            hasLease[me] && holds && state == running && owner == me ->
-            holds = false;
-            deaths = 0;
+            hasLease[me] && owns(me) && !isLocked ->
+            listed[1] = 0; listed[2] = 0; listed[3] = 0;
             if
             :: state = completed
-            :: failures < 2 -> failures++; state = available
+            :: failures < 1 -> failures++; state = available
             fi
         }
     :: atomic { hasLease[me] && losses < LOSSES -> losses++; hasLease[me] = false }
     :: atomic {                 /* comes back */
             !hasLease[me] ->
-            hasLease[me] = true;
-#ifndef BREAK_COUNTED           /* leaves a death that was counted for it */
             if
-            :: holds && state == running && owner == me -> state = available
-            :: holds && !(state == running && owner == me) && !isOver && deaths > 0 -> deaths--
+            :: owns(me) && !isLocked -> state = available
             :: else
             fi;
+#ifdef BREAK_RETURN             /* leaves a death that was counted for it */
+            skip;
+#else
+#ifdef BREAK_LOCKED             /* takes the death back in the row of the job, if that is free */
+            if
+            :: !isLocked && listed[me] == incarnation[me] -> listed[me] = 0
+            :: else
+            fi;
+#else
+            returned[me] = incarnation[me];
 #endif
-            holds = false
+#endif
+            incarnation[me]++;
+            hasLease[me] = true
         }
 #ifdef CRASH
-    :: atomic { !hasCrashed[1] && !hasCrashed[2] && hasLease[me] ->
-            hasCrashed[me] = true; hasLease[me] = false }; break
+    :: atomic {
+            crashes < CRASHES && hasLease[me] ->
+            crashes++; hasCrashed[me] = true; hasLease[me] = false
+        };
+        break
 #endif
     :: isOver -> break
     od;
@@ -68,27 +109,49 @@ proctype Worker(byte me) {
 }
 
 proctype Rescuer() {
+    byte deaths;
+    bool isDeath;
+
     do
     :: atomic {
-            state == running && !hasLease[owner] ->
-            deaths++;
-            owner = 0;
-            state = (deaths < LIMIT -> available : discarded);
-            assert(deaths <= away)
+            isAbandoned && !mustWait ->
+            isDeath = isListedNext;
+            deaths = allDeaths;
+            isLocked = true;
+#ifndef BREAK_RETURN
+#ifndef BREAK_LOCKED
+            assert(deaths <= missing)
+#endif
+#endif
+        };
+        atomic {
+            if
+            :: isDeath -> listed[owner] = ownerIncarnation
+            :: else
+            fi;
+            if
+            :: deaths >= LIMIT && isDeath -> state = discarded; assert(crashes >= LIMIT)
+            :: else -> state = available
+            fi;
+            isLocked = false
         }
     :: isOver -> break
-    :: workers == 0 -> break
+    :: workers == 0 && !isAbandoned -> break
     od
 }
 
 init {
     atomic {
-        hasLease[1] = true;
-        hasLease[2] = true;
+        byte w;
+        for (w : 1 .. WORKERS) {
+            hasLease[w] = true;
+            incarnation[w] = 1
+        }
         run Worker(1);
         run Worker(2);
+        run Worker(3);
         run Rescuer()
     }
     (_nr_pr == 1);
-    assert(state == completed)
+    assert(state == completed || crashes >= LIMIT)
 }

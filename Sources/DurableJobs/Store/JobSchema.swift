@@ -6,7 +6,7 @@
 /// the ready order ascend; aging lowers it below `base_rank`.
 package enum JobSchema {
     /// The version that this library makes. It can also use a newer one that says so.
-    package static let version = 9
+    package static let version = 10
 
     /// The oldest version of the library's schema whose programs can use these tables. A migration
     /// that only adds indexes, tables, and columns with defaults leaves it as it is.
@@ -209,6 +209,10 @@ package enum JobSchema {
                 WHERE state >= 10 AND state < 12 AND is_upstream = 0
             """,
             "DROP INDEX durable_job_ready",
+        ],
+        [
+            "ALTER TABLE durable_job ADD COLUMN dead_workers TEXT",
+            "ALTER TABLE durable_job_worker ADD COLUMN ended_at BIGINT",
         ],
     ]
 

@@ -37,38 +37,30 @@ extension JobStore {
         }
     }
 
-    /// Makes the jobs of earlier incarnations available again. Other workers may have taken some
-    /// meanwhile, and have counted a death, which was none: the process lives.
+    /// Makes the jobs of earlier incarnations available again, and records that these incarnations
+    /// have not died: their process lives. From then on no death of theirs counts, whether others
+    /// have taken a job before, or take one that this transaction finds locked.
     ///
     /// Jobs whose cancellation was requested are left to the rescue, which ends them.
     private func handBack(
         _ earlier: EarlierIncarnations, _ session: any SQLSession
     ) throws {
         guard !earlier.workers.isEmpty else { return }
-        var holders = earlier.attempts.mapValues(\.worker)
-        for worker in earlier.workers {
-            let rows = try session.query(
-                "SELECT id FROM durable_job WHERE worker = ? AND state = 3", [.text(worker)])
-            for row in rows { holders[JobID(row.integer(0))] = worker }
-        }
-        // A row that an application has locked would keep the worker from having a lease. The
-        // rescue takes its job.
-        let rows = try session.batch(
+        let workers = earlier.workers.sorted().map { [SQLValue.text($0)] }
+        _ = try session.batch(
+            "UPDATE durable_job_worker SET is_stopping = 1 WHERE id = ?", workers)
+        _ = try session.batch("DELETE FROM durable_job_performed WHERE worker = ?", workers)
+        // A row that an application has locked would keep the worker from having a lease.
+        let held = try session.batch(
             """
-            SELECT id, CASE WHEN worker = ? AND state = 3 THEN 1 ELSE 0 END, deaths
-            FROM durable_job
-            WHERE id = ? AND state + 0 < 10 AND cancel_reason IS NULL {skip_locked}
-            """,
-            holders.sorted { $0.key < $1.key }.map { [.text($0.value), .integer($0.key.rawValue)] }
-        ).joined()
-        let held: [[SQLValue]] = rows.filter { $0.flag(1) }.map { [$0.values[0]] }
+            SELECT id FROM durable_job WHERE worker = ? AND state = 3 AND cancel_reason IS NULL
+            {skip_locked}
+            """, workers
+        ).joined().map { [$0.values[0]] }
         _ = try session.batch(
             "UPDATE durable_job SET state = 2, worker = NULL WHERE id = ?", held)
-        _ = try session.batch(
-            "UPDATE durable_job SET deaths = deaths - 1 WHERE id = ?",
-            rows.filter { !$0.flag(1) && $0.integer(2) > 0 }.map { [$0.values[0]] })
         try ExclusiveKeys.free(held, session)
-        for worker in earlier.workers.sorted() { try removeRow(of: worker, session) }
+        try Deaths.recount(earlier.jobs, session)
     }
 
     private func removeRow(of worker: String, _ session: any SQLSession) throws {
@@ -114,7 +106,7 @@ extension JobStore {
     ///
     /// Because of the sum, PostgreSQL does not read the whole table in the order of its key.
     static let abandoned = """
-        SELECT id, worker, deaths, cancel_reason, has_dependents, batch, name, attempt
+        SELECT id, worker, deaths, cancel_reason, has_dependents, batch, name, attempt, dead_workers
         FROM durable_job WHERE queue = ? AND state = 3 AND worker NOT IN (
             SELECT id FROM durable_job_worker WHERE {alive})
         ORDER BY id + 0 LIMIT 500 {skip_locked}
@@ -122,51 +114,67 @@ extension JobStore {
 
     /// Takes running jobs of a queue from workers whose lease has ended.
     ///
-    /// - Parameter deathLimit: how many deaths of its workers in a row discard a job that was the
-    ///   only one at the last death.
-    /// - Parameter report: is called after the transaction.
-    /// - Returns: the number of jobs.
+    /// A job that this death would discard stays with its worker until that counts as dead.
+    ///
+    /// - Parameters:
+    ///   - deathLimit: how many deaths of its workers in a row discard a job that was the only one
+    ///     at the last death.
+    ///   - isDead: whether a worker without a lease counts as dead, and not only as missing.
+    ///   - report: is called after the transaction.
+    /// - Returns: the number of jobs, and the workers that hold jobs until they count as dead.
     package func rescue(
         in queue: String, deathLimit: Int = 3,
+        isDead: @escaping @Sendable (String) -> Bool = { _ in true },
         reporting report: ([EndedJob]) -> Void = { _ in }
-    ) async throws -> Int {
-        let (count, ended) = try await database.transaction(.relaxed) { session in
+    ) async throws -> (count: Int, missing: Set<String>) {
+        let rescue = try await database.transaction(.relaxed) { session in
             let rows = try session.query(Self.abandoned, [.text(queue)])
-            let ended = try rescue(rows, Int64(min(max(1, deathLimit), 1_000_000)), session)
-            // The rows of workers that died stay for a while: `explain` shows them.
-            _ = try session.query(
-                "DELETE FROM durable_job_worker WHERE started_at < {now} - 86400000 AND NOT {alive}"
-            )
-            _ = try session.query(
-                """
-                DELETE FROM durable_job_performed WHERE worker NOT IN (
-                    SELECT id FROM durable_job_worker)
-                """)
-            return (rows.count, ended)
+            var rescue = Rescue(deathLimit: Int64(min(max(1, deathLimit), 1_000_000)))
+            try self.rescue(rows, &rescue, isDead, session)
+            try forgetWorkers(session)
+            return rescue
         }
-        report(ended)
-        return count
+        report(rescue.ended)
+        return (rescue.count, rescue.missing)
     }
 
-    /// What the store knows about a worker whose jobs are rescued.
-    private struct DeadWorker {
-        var isStopping = false
-        /// The number of jobs that its process held.
-        var jobs: Int64 = 0
+    /// Deletes the rows of workers whose lease ended a day ago. Until then `explain` shows them,
+    /// and their deaths count.
+    private func forgetWorkers(_ session: any SQLSession) throws {
+        _ = try session.query(
+            """
+            UPDATE durable_job_worker SET ended_at = {now}
+            WHERE ended_at IS NULL AND NOT {alive}
+            """)
+        _ = try session.query(
+            "DELETE FROM durable_job_worker WHERE ended_at < {now} - 86400000 AND NOT {alive}")
+        _ = try session.query(
+            """
+            DELETE FROM durable_job_performed WHERE worker NOT IN (
+                SELECT id FROM durable_job_worker)
+            """)
     }
 
-    private func deadWorker(_ id: String, _ session: any SQLSession) throws -> DeadWorker {
-        let row = try session.query(
-            "SELECT is_stopping FROM durable_job_worker WHERE id = ?", [.text(id)]
-        ).first
+    /// What a rescue has done.
+    private struct Rescue {
+        let deathLimit: Int64
+        var count = 0
+        var missing: Set<String> = []
+        /// The jobs that ended, and those that were cancelled because of them.
+        var ended: [EndedJob] = []
+    }
+
+    /// The number of running jobs of a worker's process.
+    private func jobCount(
+        ofProcessOf worker: String, _ session: any SQLSession
+    ) throws -> Int64 {
         // All workers of a process die with it.
-        let count = try session.query(
+        try session.query(
             """
             SELECT COUNT(*) FROM durable_job WHERE state = 3
                 AND \(Self.processOfWorker("worker")) = \(Self.processOfWorker("CAST(? AS TEXT)"))
-            """, [.text(id)])
-        return DeadWorker(
-            isStopping: row?.flag(0) ?? false, jobs: count.first?.integer(0) ?? 0)
+            """, [.text(worker)]
+        ).first?.integer(0) ?? 0
     }
 
     /// The part of a worker's identifier that all workers of its process have.
@@ -178,51 +186,62 @@ extension JobStore {
     /// process has other workers that are always busy.
     private static let deathLimitInCompany: Int64 = 3
 
-    /// - Returns: the jobs that ended, and those that were cancelled because of them.
     private func rescue(
-        _ rows: [SQLRow], _ deathLimit: Int64, _ session: any SQLSession
-    ) throws -> [EndedJob] {
-        guard !rows.isEmpty else { return [] }
-        var ended: [EndedJob] = []
+        _ rows: [SQLRow], _ rescue: inout Rescue, _ isDead: (String) -> Bool,
+        _ session: any SQLSession
+    ) throws {
+        guard !rows.isEmpty else { return }
         var updates: [[SQLValue]] = []
         var ends: [(JobID, JobState, Bool)] = []
         var counts: [(Int64?, JobState)] = []
-        var workers: [String: DeadWorker] = [:]
-        for id in Set(rows.compactMap { $0.text(1) }) {
-            workers[id] = try deadWorker(id, session)
+        var jobCounts: [String: Int64] = [:]
+        for worker in Set(rows.compactMap { $0.text(1) }) {
+            jobCounts[worker] = try jobCount(ofProcessOf: worker, session)
         }
-        for row in rows {
-            let worker = workers[row.text(1) ?? ""] ?? DeadWorker()
-            let deaths = row.integer(2) + (worker.isStopping ? 0 : 1)
-            let limit = worker.jobs > 1 ? deathLimit * Self.deathLimitInCompany : deathLimit
+        let lists = rows.map { Deaths.workers($0.text(8), count: $0.integer(2)) }
+        let known = try Deaths.counting(Set(lists.joined()).union(jobCounts.keys), session)
+        for (row, list) in zip(rows, lists) {
+            let worker = row.text(1) ?? ""
+            let counted = (list + [worker]).filter(known.contains)
+            let deaths = Int64(counted.count)
+            let isInCompany = jobCounts[worker, default: 0] > 1
+            let limit = rescue.deathLimit * (isInCompany ? Self.deathLimitInCompany : 1)
             var (state, error) = (JobState.available, nil as String?)
             if let reason = row.text(3) {
                 (state, error) = (.cancelled, reason)
-            } else if deaths >= limit, !worker.isStopping {
+            } else if deaths >= limit, known.contains(worker) {
+                guard isDead(worker) else {
+                    rescue.missing.insert(worker)
+                    continue
+                }
                 state = .discarded
-                error = "\(deaths) workers in a row died while they ran it"
+                error =
+                    deaths == 1
+                    ? "the worker that ran it died"
+                    : "\(deaths) workers in a row died while they ran it"
             }
             updates.append([
-                .integer(Int64(state.rawValue)), .integer(deaths), SQLValue(error), row.values[0],
-                row.values[1],
+                .integer(Int64(state.rawValue)), .integer(deaths), Deaths.text(counted),
+                SQLValue(error), row.values[0], row.values[1],
             ])
             guard state.isEnded else { continue }
-            ended.append(
+            rescue.ended.append(
                 EndedJob(
                     id: JobID(row.integer(0)), name: row.text(6) ?? "",
                     attempt: Int(row.integer(7)), state: state, error: error))
             counts.append((row.optionalInteger(5), state))
             if row.flag(4) { ends.append((JobID(row.integer(0)), state, false)) }
         }
+        rescue.count = updates.count
         _ = try session.batch(
             """
-            UPDATE durable_job SET state = ?, worker = NULL, deaths = ?, error = ?,
-                ended_at = {now}
+            UPDATE durable_job SET state = ?, worker = NULL, deaths = ?, dead_workers = ?,
+                error = ?, ended_at = {now}
             WHERE id = ? AND worker = ? AND \(Self.isRunning)
             """, updates)
-        try ExclusiveKeys.free(rows.map { [$0.values[0]] }, session)
+        try ExclusiveKeys.free(updates.map { [$0[4]] }, session)
         try BatchCounts.add(counts, worker: "", session)
-        return ended + (try Resolving.resolve(ends, session))
+        rescue.ended += try Resolving.resolve(ends, session)
     }
 
     /// Finds out which background steps have something to do. One statement, because every idle

@@ -130,24 +130,27 @@ package struct EndedJob: Sendable {
     package let error: String?
 }
 
-/// What the incarnations of a worker held that have lost their lease, while its process lives.
+/// The incarnations of a worker that have lost their lease, while its process lives.
 package struct EarlierIncarnations: Sendable {
     /// Their identifiers.
     package private(set) var workers: Set<String> = []
-    /// The attempts that the process knows, by their jobs. The store may know others.
-    package private(set) var attempts: [JobID: AttemptToken] = [:]
+    /// The jobs that they held, as far as the process knows.
+    private var held: Set<JobID> = []
 
     package init() {}
 
-    package mutating func add(_ worker: String, _ attempts: [AttemptToken]) {
+    /// The jobs, in the order of their identifiers.
+    var jobs: [JobID] { held.sorted() }
+
+    package mutating func add(_ worker: String, _ jobs: [JobID]) {
         workers.insert(worker)
-        for attempt in attempts { self.attempts[attempt.job] = attempt }
+        held.formUnion(jobs)
     }
 
     /// Removes what another value has.
     mutating func remove(_ other: EarlierIncarnations) {
         workers.subtract(other.workers)
-        attempts = attempts.filter { other.attempts[$0.key] != $0.value }
+        held.subtract(other.held)
     }
 }
 

@@ -61,14 +61,16 @@ extension JobWorker {
     func maintain() async {
         var schedule = MaintenanceSchedule(lease: options.lease, now: Machine.timeSinceBoot)
         var sweep = Sweep()
+        var missing = MissingWorkers(lease: options.lease)
         while !lease.withLock({ $0.isOver }) {
             var pause = schedule.pause
             do {
-                let isDone = try await performTurn(&schedule, &sweep)
+                let isDone = try await performTurn(&schedule, &sweep, &missing)
                 storeAnswered(in: .maintenance)
                 // The next turn begins at once.
                 if !isDone { pause = .zero }
             } catch {
+                missing.lookFailed()
                 storeFailed(error, in: .maintenance)
             }
             await upkeep.wait(atMost: pause)
@@ -77,7 +79,8 @@ extension JobWorker {
 
     /// - Returns: whether nothing is left for the next turn that is due now.
     private func performTurn(
-        _ schedule: inout MaintenanceSchedule, _ sweep: inout Sweep
+        _ schedule: inout MaintenanceSchedule, _ sweep: inout Sweep,
+        _ missing: inout MissingWorkers
     ) async throws -> Bool {
         let now = Machine.timeSinceBoot
         let steps = JobUpkeep(queue: jobs, aging: options.aging) { [weak self] in self?.report($0) }
@@ -86,7 +89,7 @@ extension JobWorker {
         try await recordHead()
         if schedule.takesReading(now: now) { try await performer.attachments.update(from: jobs) }
         if schedule.takesRescue(now: now) {
-            if try await rescue() { changes.addsJobs = true }
+            if try await rescue(&missing) { changes.addsJobs = true }
             try await publishLeftFiles(&sweep)
         }
         if changes.addsJobs { jobsAdded() }
@@ -99,9 +102,12 @@ extension JobWorker {
     /// Takes the jobs of workers that died.
     ///
     /// - Returns: whether jobs became ready.
-    private func rescue() async throws -> Bool {
-        let count = try await store.rescue(
-            in: jobs.name, deathLimit: options.deathLimit, reporting: report)
+    private func rescue(_ missing: inout MissingWorkers) async throws -> Bool {
+        let dead = missing.dead(now: Machine.timeSinceBoot)
+        let (count, stillMissing) = try await store.rescue(
+            in: jobs.name, deathLimit: options.deathLimit, isDead: dead.contains,
+            reporting: report)
+        missing.found(stillMissing, now: Machine.timeSinceBoot)
         if count > 0 { report(.rescued(count: count)) }
         return try await store.releaseParked(in: jobs.name) > 0 || count > 0
     }

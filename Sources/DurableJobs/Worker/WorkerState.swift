@@ -285,11 +285,11 @@ struct WorkerState: Sendable {
     ///
     /// The files of an end that may be committed stay: if it is, another worker publishes them.
     ///
-    /// - Returns: the operations to cancel, the records whose files are to be deleted, and the
-    ///   attempts that the new incarnation hands back.
+    /// - Returns: the operations to cancel, the records whose files are to be deleted, and the jobs
+    ///   that the worker held.
     mutating func leaseLost(
         newWorker: String
-    ) -> (cancel: [Running], dropped: [AttemptRecord], held: [AttemptToken]) {
+    ) -> (cancel: [Running], dropped: [AttemptRecord], held: [JobID]) {
         let ended = reports.removeAll()
         let cancelled = Array(running.values)
         let uncommitted = ended.filter { !$0.mayBeCommitted || Faults.forget }
@@ -301,7 +301,7 @@ struct WorkerState: Sendable {
         looks.restart()
         suspects.restart()
         pace.restart()
-        return (cancelled, uncommitted.map(\.record), records.map(\.job.token))
+        return (cancelled, uncommitted.map(\.record), records.map(\.job.token.job))
     }
 
     /// The worker stops.

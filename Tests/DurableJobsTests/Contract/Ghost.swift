@@ -74,14 +74,14 @@ struct Ghost {
     /// Begins a new incarnation after the lease was lost, as a worker does whose process lives.
     func comeBack(from attempts: [ClaimedJob]) async throws {
         var earlier = EarlierIncarnations()
-        earlier.add(id, attempts.map(\.token))
+        earlier.add(id, attempts.map(\.token.job))
         try await store.register(
             UUID().uuidString, queue: queue, host: "ghost", process: 1, lease: .seconds(60),
             performing: types, after: earlier)
     }
 
-    /// Ends the lease, and deletes the worker's row.
-    func die() async throws { try await store.unregister(id) }
+    /// Ends as a worker does whose process dies.
+    func die() async throws { try await loseLease() }
 }
 
 extension JobQueue {

@@ -106,7 +106,7 @@ struct HandBackContractTests {
             let dead = try await Ghost(queue)
             #expect(try await dead.claim().count == 1)
             try await dead.die()
-            #expect(try await queue.store.rescue(in: "tests") == 1)
+            #expect(try await queue.store.rescue(in: "tests").count == 1)
             let ghost = try await Ghost(queue)
             for verdict in [AttemptVerdict.notBegun, .handedBack] {
                 let claimed = try await ghost.claim()

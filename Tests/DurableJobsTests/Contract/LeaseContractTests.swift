@@ -19,7 +19,7 @@ struct LeaseContractTests {
             let (slow, quick) = (try await Ghost(queue), try await Ghost(queue))
             let old = try #require(try await slow.claim().first)
             try await slow.die()
-            #expect(try await queue.store.rescue(in: "tests") == 1)
+            #expect(try await queue.store.rescue(in: "tests").count == 1)
             let new = try #require(try await quick.claim().first)
             #expect(new.attempt == old.attempt + 1)
 
@@ -171,7 +171,7 @@ struct LeaseContractTests {
                 try await ghost.loseLease()
                 if round.isMultiple(of: 2) {
                     // Another worker takes the job first.
-                    #expect(try await queue.store.rescue(in: "tests") == 1)
+                    #expect(try await queue.store.rescue(in: "tests").count == 1)
                     #expect(try await deaths() == 1)
                 }
                 // In the last round, the worker does not know of its claim.
@@ -190,7 +190,7 @@ struct LeaseContractTests {
             let (ghost, other) = (try await Ghost(queue), try await Ghost(queue))
             let claimed = try await ghost.claim()
             try await ghost.loseLease()
-            #expect(try await queue.store.rescue(in: "tests") == 1)
+            #expect(try await queue.store.rescue(in: "tests").count == 1)
             let again = try await other.claim()
             #expect(again.count == 1)
             try await ghost.comeBack(from: claimed)
@@ -199,6 +199,59 @@ struct LeaseContractTests {
             let answer = try await other.exchange(
                 again.map { EndedAttempt($0.token, other.result("done")) })
             #expect(answer.verdicts == [.accepted(.completed)])
+        }
+    }
+
+    /// The process need not know what it held: the report of the attempt may have been fenced.
+    @Test(arguments: StoreKind.allCases)
+    func theDeathOfAWorkerThatComesBackCountsForNoJob(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            try await queue.enqueue(Echo(text: ""))
+            let (ghost, other) = (try await Ghost(queue), try await Ghost(queue))
+            let claimed = try await ghost.claim()
+            try await ghost.loseLease()
+            #expect(try await queue.store.rescue(in: "tests").count == 1)
+            #expect(try await other.claim().count == 1)
+            let answer = try await ghost.exchange(
+                claimed.map { EndedAttempt($0.token, ghost.result("late")) })
+            #expect(answer.verdicts == [.fenced] && answer.isLeaseLost)
+            try await ghost.comeBack(from: [])
+            try await other.die()
+            #expect(try await queue.store.rescue(in: "tests").count == 1)
+            #expect(try await queue.rowCount("durable_job WHERE deaths = 1") == 1)
+        }
+    }
+
+    /// A worker that is only missing may come back.
+    @Test(arguments: StoreKind.allCases)
+    func jobIsNotDiscardedWhileItsWorkerIsMissing(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handle = try await queue.enqueue(Echo(text: ""), .exclusive(by: "key"))
+            for _ in 0..<2 {
+                let ghost = try await Ghost(queue)
+                #expect(try await ghost.claim().count == 1)
+                try await ghost.die()
+                let rescue = try await queue.store.rescue(in: "tests", isDead: { _ in false })
+                #expect(rescue.count == 1 && rescue.missing.isEmpty)
+            }
+            let third = try await Ghost(queue)
+            let claimed = try await third.claim()
+            try await third.loseLease()
+            for _ in 0..<2 {
+                let rescue = try await queue.store.rescue(in: "tests", isDead: { _ in false })
+                #expect(rescue.count == 0 && rescue.missing == [third.id])
+                #expect(try await queue.info(handle.id)?.state == .running)
+                #expect(try await queue.rowCount("durable_job_lock") == 1)
+            }
+            try await third.comeBack(from: claimed)
+            #expect(try await queue.info(handle.id)?.state == .available)
+            let last = try await Ghost(queue)
+            #expect(try await last.claim().count == 1)
+            try await last.die()
+            #expect(try await queue.store.rescue(in: "tests", isDead: { $0 == last.id }).count == 1)
+            let info = try #require(try await queue.info(handle.id))
+            #expect(info.state == .discarded)
+            #expect(info.error == "3 workers in a row died while they ran it")
         }
     }
 
@@ -211,7 +264,7 @@ struct LeaseContractTests {
                 let ghost = try await Ghost(queue)
                 #expect(try await ghost.claim().count == 1)
                 try await ghost.die()
-                #expect(try await queue.store.rescue(in: "tests") == 1)
+                #expect(try await queue.store.rescue(in: "tests").count == 1)
             }
             let info = try #require(try await queue.info(poison.id))
             #expect(info.state == .discarded)
@@ -230,7 +283,7 @@ struct LeaseContractTests {
                 let ghost = try await Ghost(queue)
                 #expect(try await ghost.claim(6).count == 6)
                 try await ghost.die()
-                #expect(try await queue.store.rescue(in: "tests") == 6)
+                #expect(try await queue.store.rescue(in: "tests").count == 6)
             }
             #expect(try await queue.counts() == [.available: 6])
             let fresh = try await queue.enqueue(Echo(text: "fresh"))
@@ -247,7 +300,7 @@ struct LeaseContractTests {
                 let suspect = try #require(answer.claimed.first).token
                 if suspect.job == killer.id {
                     try await ghost.die()
-                    #expect(try await queue.store.rescue(in: "tests") == 1)
+                    #expect(try await queue.store.rescue(in: "tests").count == 1)
                 } else {
                     _ = try await ghost.exchange([EndedAttempt(suspect, ghost.result(""))])
                     try await ghost.die()
@@ -297,7 +350,7 @@ struct LeaseContractTests {
                 #expect(try await beside.claim().count == 1)
                 try await ghost.loseLease()
                 try await beside.loseLease()
-                #expect(try await queue.store.rescue(in: "tests") == 1)
+                #expect(try await queue.store.rescue(in: "tests").count == 1)
                 #expect(
                     try await queue.info(job.id)?.state == (death < 9 ? .available : .discarded))
                 try await other.change("UPDATE durable_job SET state = 2 WHERE queue = 'other'")
@@ -318,7 +371,7 @@ struct LeaseContractTests {
                 let ghost = try await Ghost(queue, container: "a")
                 #expect(try await ghost.claim().count == 1)
                 try await ghost.loseLease()
-                #expect(try await queue.store.rescue(in: "tests") == 1)
+                #expect(try await queue.store.rescue(in: "tests").count == 1)
                 #expect(
                     try await queue.info(job.id)?.state == (death < 3 ? .available : .discarded))
             }
@@ -337,7 +390,7 @@ struct LeaseContractTests {
                     ghost.id, lease: .seconds(60), isStopping: true)
                 #expect(beat.isAlive)
                 try await ghost.loseLease()
-                #expect(try await queue.store.rescue(in: "tests", deathLimit: 1) == 1)
+                #expect(try await queue.store.rescue(in: "tests", deathLimit: 1).count == 1)
             }
             #expect(try await queue.info(job.id)?.state == .available)
         }

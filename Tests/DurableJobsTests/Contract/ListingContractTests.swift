@@ -193,6 +193,8 @@ struct ListingContractTests {
                 CREATE INDEX durable_job_ready ON durable_job (queue, rank, position, id)
                     WHERE state = 2
                 """,
+                "ALTER TABLE durable_job DROP COLUMN dead_workers",
+                "ALTER TABLE durable_job_worker DROP COLUMN ended_at",
                 "UPDATE durable_job_schema SET version = 8",
             ] { _ = try session.query(statement) }
         }

@@ -93,7 +93,7 @@ struct ObserverContractTests {
             }
             #expect(
                 ends.withLock { $0 } == [
-                    poison.id: ["echo discarded: 1 workers in a row died while they ran it"],
+                    poison.id: ["echo discarded: the worker that ran it died"],
                     dependent.id: [
                         "echo cancelled: job \(poison.id), on which it depends, was discarded"
                     ],

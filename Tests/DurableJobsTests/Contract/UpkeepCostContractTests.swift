@@ -6,8 +6,8 @@ import Testing
 /// What the background steps of workers do not look at.
 @Suite(.timeLimit(.minutes(5)))
 struct UpkeepCostContractTests {
-    /// Every worker takes these steps every few seconds. A look at all jobs would take half a second
-    /// if there are a million.
+    /// Every worker takes these steps every few seconds. With a million jobs, a look at all of them
+    /// would take half a second.
     @Test(arguments: StoreKind.allCases, [false, true])
     func stepsFindTheirJobsByAnIndex(_ kind: StoreKind, _ isAnalyzed: Bool) async throws {
         try await withQueue(kind) { queue async throws in

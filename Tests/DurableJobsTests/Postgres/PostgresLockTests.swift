@@ -32,8 +32,30 @@ struct PostgresLockTests {
             let application = Application(connection: try PostgresTarget(url).connect())
             defer { PQfinish(application.connection) }
             try application.execute("BEGIN")
-            try await body(queue, application)
+            do {
+                try await body(queue, application)
+            } catch {
+                Issue.record(error)
+            }
             await queue.close()
+        }
+    }
+
+    @Test func lockedJobOfAWorkerThatComesBackCountsNoDeath() async throws {
+        try await withApplication { queue, application in
+            let handle = try await queue.enqueue(Echo(text: ""))
+            let ghost = try await Ghost(queue)
+            let claimed = try await ghost.claim()
+            _ = try PostgresSession(application.connection).query(
+                "SELECT 1 FROM durable_job WHERE id = ? FOR UPDATE",
+                [.integer(handle.id.rawValue)])
+            try await ghost.loseLease()
+            try await ghost.comeBack(from: claimed)
+            #expect(try await queue.info(handle.id)?.state == .running)
+            try application.execute("COMMIT")
+            #expect(try await queue.store.rescue(in: "tests", deathLimit: 1).count == 1)
+            #expect(try await queue.info(handle.id)?.state == .available)
+            #expect(try await queue.rowCount("durable_job WHERE deaths > 0") == 0)
         }
     }
 
