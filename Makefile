@@ -202,7 +202,7 @@ every-library: install-test pin-versions
 # and missing pages are errors. To read it: python3 -m http.server -d .build-site/site
 LIBRARIES = Operations OperationsFoundation OperationsTestKit OperationsInsight \
 	OperationsTelemetry OperationsDefaultExecutor OperationsServiceLifecycle DurableJobs \
-	DurableJobsPostgres DurableJobsTelemetry DurableJobsTestKit
+	DurableJobsPostgres DurableJobFiles DurableJobsTelemetry DurableJobsTestKit
 PHOTO_LIBRARIES = PhotoImaging PhotoPipeline
 
 site: every-library

@@ -70,6 +70,7 @@ let package = Package(
         .library(
             name: "OperationsServiceLifecycle", targets: ["OperationsServiceLifecycle"]),
         .library(name: "DurableJobs", targets: ["DurableJobs"]),
+        .library(name: "DurableJobFiles", targets: ["DurableJobFiles"]),
         .library(name: "DurableJobsPostgres", targets: ["DurableJobsPostgres"]),
         .library(name: "DurableJobsTelemetry", targets: ["DurableJobsTelemetry"]),
         .library(name: "DurableJobsTestKit", targets: ["DurableJobsTestKit"]),
@@ -166,6 +167,10 @@ let package = Package(
                 .target(name: "CDurableJobsLibPQ", condition: withDurableJobsPostgres),
             ],
             swiftSettings: settings),
+        .target(
+            name: "DurableJobFiles",
+            dependencies: ["DurableJobs", "Operations", "OperationsRuntime", configuration],
+            swiftSettings: settings),
         // Uses its packages only if both traits are enabled; `Telemetry` is enough to fetch them.
         .target(
             name: "DurableJobsTelemetry",
@@ -235,8 +240,9 @@ let package = Package(
         .testTarget(
             name: "DurableJobsTests",
             dependencies: [
-                "DurableJobs", "DurableJobsPostgres", "DurableJobsTestKit", "Operations",
-                "OperationsRuntime", "OperationsTestKit", "OperationsTestSupport", configuration,
+                "DurableJobFiles", "DurableJobs", "DurableJobsPostgres", "DurableJobsTestKit",
+                "Operations", "OperationsRuntime", "OperationsTestKit", "OperationsTestSupport",
+                configuration,
                 .target(name: "CDurableJobsLibPQ", condition: withDurableJobsPostgres),
                 .target(name: "CDurableJobsSQLite", condition: withDurableJobs),
             ] + serviceGroups,

@@ -64,6 +64,7 @@ let package = Package(
             name: "PhotoJobs",
             dependencies: [
                 imaging, pipeline,
+                .product(name: "DurableJobFiles", package: "swift-operations"),
                 .product(name: "DurableJobs", package: "swift-operations"),
                 .product(name: "DurableJobsPostgres", package: "swift-operations"),
                 .product(name: "Operations", package: "swift-operations"),
@@ -145,9 +146,10 @@ let package = Package(
         .target(
             name: "EveryLibrary",
             dependencies: [
-                "DurableJobs", "DurableJobsPostgres", "DurableJobsTelemetry", "DurableJobsTestKit",
-                "Operations", "OperationsDefaultExecutor", "OperationsFoundation",
-                "OperationsInsight", "OperationsServiceLifecycle", "OperationsTelemetry",
+                "DurableJobFiles", "DurableJobs", "DurableJobsPostgres", "DurableJobsTelemetry",
+                "DurableJobsTestKit", "Operations", "OperationsDefaultExecutor",
+                "OperationsFoundation", "OperationsInsight", "OperationsServiceLifecycle",
+                "OperationsTelemetry",
                 "OperationsTestKit", "PhotoImaging", "PhotoPipeline",
             ].map { .product(name: $0, package: "swift-operations") },
             path: "Tests/EveryLibrary", swiftSettings: settings
@@ -202,6 +204,7 @@ let package = Package(
             dependencies: [
                 "DemoOrigin", "HTTPTestClient", imaging, "Landscapes", "PhotoJobs",
                 "classicphotos",
+                .product(name: "DurableJobFiles", package: "swift-operations"),
                 .product(name: "DurableJobs", package: "swift-operations"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Operations", package: "swift-operations"),

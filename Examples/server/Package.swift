@@ -17,6 +17,7 @@ let package = Package(
         .executableTarget(
             name: "server",
             dependencies: [
+                .product(name: "DurableJobFiles", package: "swift-operations"),
                 .product(name: "DurableJobs", package: "swift-operations"),
                 .product(name: "DurableJobsTelemetry", package: "swift-operations"),
                 .product(name: "OperationsFoundation", package: "swift-operations"),

@@ -17,7 +17,7 @@ extension JobStorage {
     ///     one of the role's search path that has the tables, or else the first one.
     public static func postgres(_ url: String, schema: String? = nil) -> JobStorage {
         JobStorage((try? PostgresTarget(url).description) ?? "the PostgreSQL URL") {
-            try await PostgresDatabase(url, schema: schema)
+            try await PostgresDatabase(url, schema: schema, extension: $0)
         } version: {
             try await PostgresDatabase.schemaVersion(url, schema: schema)
         }
@@ -32,6 +32,15 @@ extension JobStorage {
     /// - Parameter version: that of the tables, as `schemaVersion()` says; 0 if there are none.
     public static func postgresMigration(from version: Int = 0) -> String {
         PostgresMigration.text(from: version)
+    }
+
+    /// As the static method, with the tables of what this place has besides jobs, such as those of
+    /// `withFiles()`. If they exist, the statements leave them as they are.
+    ///
+    /// - Parameter version: that of the tables of jobs, as `schemaVersion()` says; 0 if there are
+    ///   none.
+    public func postgresMigration(from version: Int = 0) -> String {
+        PostgresMigration.text(from: version, extension: `extension`?.schema)
     }
 }
 #endif

@@ -26,9 +26,13 @@ final class PostgresDatabase: JobDatabase {
     /// Tells whether a connection of a program is to this database.
     let identity: PostgresIdentity
 
-    /// - Parameter schema: where the tables are, or are made; nil for the first schema of the
-    ///   search path that has them, or else the first one.
-    init(_ url: String, schema: String? = nil) async throws {
+    /// - Parameters:
+    ///   - schema: where the tables are, or are made; nil for the first schema of the search path
+    ///     that has them, or else the first one.
+    ///   - extension: whose tables are made, too.
+    init(
+        _ url: String, schema: String? = nil, extension: ExtensionSchema? = nil
+    ) async throws {
         target = try PostgresTarget(url)
         description = target.description
         program = PostgresPool(target)
@@ -47,6 +51,8 @@ final class PostgresDatabase: JobDatabase {
                         _ = try session.query(statement)
                     }
                 }
+                let isNewest = version == 0 || version >= JobSchema.version
+                if isNewest { try JobSchema.prepare(`extension`, session, store: store) }
                 let schema = try session.query(
                     """
                     SELECT n.nspname::TEXT FROM pg_class c JOIN pg_namespace n
@@ -60,6 +66,11 @@ final class PostgresDatabase: JobDatabase {
         if version > 0, version < JobSchema.version {
             try await Self.explaining(store) { [target] in
                 try await PostgresMigration(target, schema: found).run()
+                try await program.transaction(PostgresBeginning()) { session in
+                    _ = try session.query(PostgresMigration.tableLock)
+                    if let found { try Self.search(found, session) }
+                    try JobSchema.prepare(`extension`, session, store: store)
+                }
             }
         }
         self.identity = identity

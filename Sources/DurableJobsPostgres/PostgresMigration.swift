@@ -48,7 +48,7 @@ struct PostgresMigration {
             try await changeTables(changes.tables, link)
             try await change(changes.indexes, link)
             try await link.transaction(PostgresBeginning(), translations) { session in
-                for statement in JobSchema.record { _ = try session.query(statement) }
+                for statement in JobSchema.record(from: found) { _ = try session.query(statement) }
             }
         }
         await link.close()
@@ -136,7 +136,9 @@ struct PostgresMigration {
     }
 
     /// The statements of the steps, without the locks, for another tool.
-    static func text(from version: Int) -> String {
+    ///
+    /// - Parameter extension: its tables are made, too.
+    static func text(from version: Int, extension: ExtensionSchema? = nil) -> String {
         let dialect = PostgresSession.dialect(schema: nil)
         func text(_ statements: [String]) -> String {
             statements.map { "\(dialect.translate($0));\n" }.joined()
@@ -144,14 +146,16 @@ struct PostgresMigration {
         func transaction(_ statements: [String]) -> String {
             statements.isEmpty ? "" : "BEGIN;\n\(text(statements))COMMIT;\n"
         }
-        guard version > 0 else { return transaction(JobSchema.statements(from: 0)) }
-        guard version < JobSchema.version else { return "" }
+        let added = `extension`?.migration ?? []
+        guard version > 0 else { return transaction(JobSchema.statements(from: 0) + added) }
+        guard version < JobSchema.version else { return transaction(added) }
         let changes = JobSchema.changes(from: version)
         let indexes = changes.indexes.flatMap { index in
             ["DROP INDEX CONCURRENTLY IF EXISTS \(index.name)"]
                 + (index.definition.map { ["CREATE INDEX CONCURRENTLY \(index.name) \($0)"] } ?? [])
         }
-        return transaction(changes.tables) + text(indexes) + transaction(JobSchema.record)
+        return transaction(changes.tables) + text(indexes)
+            + transaction(JobSchema.record(from: version) + added)
     }
 }
 #endif

@@ -39,15 +39,23 @@ public final class JobTester: Sendable {
     ///   - clock: the clock of a test scheduler.
     ///   - types: the types of jobs that ``runDueJobs(limit:)`` performs.
     ///   - values: what the jobs get from `JobContext.provided(_:)`.
+    ///   - extend: adds to the store what the jobs need, such as `{ $0.withFiles() }` with the
+    ///     module `DurableJobFiles`.
     public init(
         _ name: String = "tests", clock: TestClock, performing types: [any Job.Type],
-        providing values: JobValues = JobValues()
+        providing values: JobValues = JobValues(),
+        extending extend: (JobStorage) -> JobStorage = { $0 }
     ) async throws {
         let start: Int64 = 978_307_200_000
         let time = SQLiteTime(
             wall: { start + clock.now.offset.milliseconds },
             sinceBoot: { clock.now.offset.milliseconds }, boot: "test")
-        queue = JobQueue(name, JobStore(try await SQLiteDatabase(inMemoryWith: time)))
+        let storage = JobStorage("the store in memory") {
+            try await SQLiteDatabase(inMemoryWith: time, extension: $0)
+        } version: {
+            0
+        }
+        queue = try await JobQueue(name, in: extend(storage))
         (self.types, self.values) = (types, values)
     }
 

@@ -1,4 +1,5 @@
 #if DurableJobs
+import DurableJobFiles
 import DurableJobs
 import DurableJobsTestKit
 import Operations
@@ -54,6 +55,28 @@ struct JobTesterTests {
         try scheduler.advance(by: .seconds(10))
         #expect(try await tester.runDueJobs().isEmpty)
         #expect(try await tester.queue.info(handle.id)?.state == .discarded)
+    }
+
+    @Test func jobsWithFilesRun() async throws {
+        try await withFolder { folder in
+            let scheduler = TestScheduler(seed: 1)
+            let tester = try await JobTester(
+                clock: scheduler.clock, performing: [WriteFile.self, Attach.self]
+            ) { $0.withFiles() }
+            let files = try await tester.queue.enqueue([
+                WriteFile(path: "\(folder)/good", text: "good"),
+                WriteFile(path: "\(folder)/bad", text: "bad", failures: 1),
+            ])
+            let attached = try await tester.queue.enqueue(Attach(byteCount: 5))
+            try await tester.runDueJobs()
+            #expect(try await files[0].value == "\(folder)/good")
+            #expect(
+                try String(contentsOfFile: "\(folder)/good", encoding: .utf8) == "good")
+            #expect(!FileManager.default.fileExists(atPath: "\(folder)/bad"))
+            let staged = try FileManager.default.contentsOfDirectory(atPath: "\(folder)/.stage")
+            #expect(staged.allSatisfy { $0.hasPrefix("folder-") })
+            #expect(try await tester.queue.attachment(of: attached.id)?.count == 5)
+        }
     }
 
     @Test func endlessRetriesAreNoticed() async throws {

@@ -13,9 +13,9 @@ struct MaintenanceScheduleTests {
         #expect(MaintenanceSchedule(lease: .seconds(1.5), now: .zero).pause == .milliseconds(500))
     }
 
-    @Test func readingsComeOnceASecond() {
+    @Test func refreshesComeOnceASecond() {
         var schedule = MaintenanceSchedule(lease: .seconds(15), now: .zero)
-        let times = (0..<30).filter { schedule.takesReading(now: .milliseconds($0 * 100)) }
+        let times = (0..<30).filter { schedule.takesRefresh(now: .milliseconds($0 * 100)) }
         #expect(times == [10, 20])
     }
 

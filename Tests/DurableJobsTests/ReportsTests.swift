@@ -11,7 +11,7 @@ import Foundation
 @testable import DurableJobs
 
 struct ReportsTests {
-    private static let done = AttemptVerdict.completed(result: Data(), outputs: nil)
+    private static let done = AttemptVerdict.completed(result: Data())
 
     private static func record(_ number: Int64, begunAt time: Duration? = nil) -> AttemptRecord {
         let record = AttemptRecord(WorkerStateTests.job(number), generation: 0)

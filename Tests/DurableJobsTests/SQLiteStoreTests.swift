@@ -75,10 +75,10 @@ struct SQLiteStoreTests {
 
     /// Swift takes a slash and the mark after it as one character.
     @Test func folderOfFileIsBeforeItsLastSlash() {
-        #expect(StagePath.folder(of: "a/b/c") == "a/b")
-        #expect(StagePath.folder(of: "a/b/\u{301}c") == "a/b")
-        #expect(StagePath.folder(of: "/c") == "/")
-        #expect(StagePath.folder(of: "c") == ".")
+        #expect(PathText.folder(of: "a/b/c") == "a/b")
+        #expect(PathText.folder(of: "a/b/\u{301}c") == "a/b")
+        #expect(PathText.folder(of: "/c") == "/")
+        #expect(PathText.folder(of: "c") == ".")
     }
 
     @Test func durableTransactionsAreSynced() async throws {
@@ -245,29 +245,6 @@ struct SQLiteStoreTests {
         try await withQueue(.file) { queue async throws in
             #expect(try await Enqueuer().run(queue) == 11)
             #expect(try await queue.counts() == [.available: 11])
-        }
-    }
-
-    /// An attempt that has lost its lease deletes its own file, and other programs sweep, too.
-    @Test func staleFilesMayBeDeletedBySeveralProgramsAtOnce() async throws {
-        try await withFolder { folder in
-            let queue = try await JobQueue(in: .file("\(folder)/jobs.sqlite"))
-            let staging = "\(folder)/.stage"
-            try FileManager.default.createDirectory(
-                atPath: staging, withIntermediateDirectories: true)
-            for round in 0..<10 {
-                for number in 0..<100 {
-                    try Data().write(to: URL(filePath: "\(staging)/1-\(round)-\(number)"))
-                }
-                let count = try await withThrowingTaskGroup(of: Int.self) { group in
-                    for _ in 0..<4 {
-                        group.addTask { try await queue.removeStagedFiles(in: folder) }
-                    }
-                    return try await group.reduce(0, +)
-                }
-                #expect(count == 100)
-            }
-            await queue.close()
         }
     }
 

@@ -49,7 +49,7 @@ func withQueue(_ kind: StoreKind, _ body: (JobQueue) async throws -> Void) async
     try await withStorage(kind) { try await closing(try await JobQueue("tests", in: $0), body) }
 }
 
-private func closing(_ queue: JobQueue, _ body: (JobQueue) async throws -> Void) async throws {
+func closing(_ queue: JobQueue, _ body: (JobQueue) async throws -> Void) async throws {
     do {
         try await body(queue)
     } catch {
@@ -195,22 +195,6 @@ struct Wait: Job {
     }
 
     func goOn() { Board.signal("\(board) go on").send() }
-}
-
-/// Writes a staged file.
-struct WriteFile: Job {
-    static let name = "write file"
-    var path: String
-    var text: String
-    var failures = 0
-    var board = Board.newName()
-
-    func perform(in context: JobContext) async throws -> String {
-        let staged = try context.stagedFile(for: path)
-        try Data(text.utf8).write(to: URL(filePath: staged))
-        if Board.count(board) <= failures { throw PermanentFailure("it was told to fail") }
-        return path
-    }
 }
 
 /// A session that lets a test look at each insertion of jobs before it happens.

@@ -22,7 +22,6 @@ struct WorkerConfigurationTests {
         #expect(read.history == defaults.history && read.archive == defaults.archive)
         #expect(read.discardedHistory == .seconds(30 * 86_400))
         #expect(read.startPatience == .seconds(60))
-        #expect(read.attachmentLimit == defaults.attachmentLimit)
     }
 
     @Test func environmentVariablesSetOptions() throws {
@@ -31,11 +30,11 @@ struct WorkerConfigurationTests {
             "JOBS_GRACE_PERIOD_SECONDS": "2.5", "JOBS_AGING_SECONDS": "60",
             "JOBS_START_PATIENCE_SECONDS": "0",
             "JOBS_HISTORY_SECONDS": "0", "JOBS_ARCHIVE_SECONDS": "none",
-            "JOBS_DISCARDED_HISTORY_SECONDS": "604800", "JOBS_ATTACHMENT_LIMIT_BYTES": "1000",
+            "JOBS_DISCARDED_HISTORY_SECONDS": "604800",
         ])
         #expect(read.lease == .seconds(20) && read.deathLimit == 5)
         #expect(read.gracePeriod == .seconds(2.5) && read.aging == .seconds(60))
-        #expect(read.history == .zero && read.archive == nil && read.attachmentLimit == 1_000)
+        #expect(read.history == .zero && read.archive == nil)
         #expect(read.discardedHistory == .seconds(7 * 86_400))
         #expect(read.startPatience == .zero)
     }
@@ -57,7 +56,6 @@ struct WorkerConfigurationTests {
         ("JOBS_AGING_SECONDS", "0", "more than 0, in seconds"),
         ("JOBS_HISTORY_SECONDS", "inf", "0 or more, in seconds"),
         ("JOBS_DEATH_LIMIT", "0", "1 or more"), ("JOBS_DEATH_LIMIT", "1.5", "a whole number"),
-        ("JOBS_ATTACHMENT_LIMIT_BYTES", "2 GB", "a whole number"),
     ])
     func badValuesAreRefused(name: String, value: String, remedy: String) throws {
         let error = #expect(throws: JobConfigurationError.self) {

@@ -44,7 +44,7 @@ struct WorkerStateTests {
         }
     }
 
-    private static let done = AttemptVerdict.completed(result: Data(), outputs: nil)
+    private static let done = AttemptVerdict.completed(result: Data())
 
     @Test func theFirstStepClaimsWhatCanBegin() {
         var state = Self.state()
@@ -118,20 +118,20 @@ struct WorkerStateTests {
         #expect(group.count == 3)
     }
 
-    @Test func attachmentsLimitTheGroup() {
+    @Test func addedBytesLimitTheGroup() {
         var state = Self.state()
         let records = Self.begin(&state, 8, isFull: false)
-        func end(_ index: Int, attaching byteCount: Int) -> Bool? {
+        func end(_ index: Int, adding byteCount: Int) -> Bool? {
             let bytes = Data(repeating: 0, count: byteCount)
             let verdict = AttemptVerdict.completed(
-                result: Data(), outputs: nil, attachment: bytes)
+                result: Data(), addition: EndAddition(bytes: bytes))
             return state.operationEnded(records[index], verdict, now: .zero)
         }
-        #expect(end(0, attaching: 1) == true)
-        #expect(end(1, attaching: Reports.groupBytes - 2) == false)
-        #expect(end(2, attaching: 1) == true)
-        #expect(end(3, attaching: Reports.groupBytes + 1) == true)
-        #expect(end(4, attaching: 1) == true)
+        #expect(end(0, adding: 1) == true)
+        #expect(end(1, adding: Reports.groupBytes - 2) == false)
+        #expect(end(2, adding: 1) == true)
+        #expect(end(3, adding: Reports.groupBytes + 1) == true)
+        #expect(end(4, adding: 1) == true)
         // Without waiting for the group time.
         for count in [3, 1] {
             guard case .exchange(_, let group) = state.nextStep(now: .zero) else {
@@ -303,8 +303,8 @@ struct WorkerStateTests {
         #expect(group.map(\.record.job.token.claim) == [2])
     }
 
-    /// The store may have committed the end: then only its staged files are left of the result.
-    @Test func filesOfAnEndWithoutAnAnswerOutliveTheLease() {
+    /// The store may have committed the end: then its extension publishes the rest of the result.
+    @Test func restOfAnEndWithoutAnAnswerOutlivesTheLease() {
         var state = Self.state()
         let records = Self.begin(&state, 3, isFull: false)
         _ = state.operationEnded(records[0], Self.done, now: .zero)

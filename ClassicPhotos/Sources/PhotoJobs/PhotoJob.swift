@@ -1,3 +1,4 @@
+import DurableJobFiles
 public import DurableJobs
 import PhotoImaging
 @_spi(ClassicPhotos) import PhotoPipeline

@@ -1,3 +1,4 @@
+import DurableJobFiles
 import DurableJobs
 import Operations
 @_spi(ClassicPhotos) import PhotoPipeline

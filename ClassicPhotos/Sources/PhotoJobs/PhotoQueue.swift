@@ -1,3 +1,4 @@
+import DurableJobFiles
 public import DurableJobs
 import Operations
 import PhotoImaging

@@ -1,3 +1,4 @@
+import DurableJobFiles
 public import DurableJobs
 import DurableJobsPostgres
 @_spi(ClassicPhotos) import PhotoPipeline
@@ -34,7 +35,7 @@ public struct PhotoQueueAddress: Sendable, CustomStringConvertible {
         let rest = text.dropFirst(scheme.count)
         switch scheme {
         case "postgres" where rest.hasPrefix("://"), "postgresql" where rest.hasPrefix("://"):
-            (storage, isFile) = (.postgres(text), false)
+            (storage, isFile) = (.postgres(text).withFiles(), false)
         case "file" where rest.hasPrefix(":"):
             let path = rest.hasPrefix("://") ? rest.dropFirst(3) : rest.dropFirst()
             guard let path = String(validating: percentDecoded(path), as: UTF8.self), !path.isEmpty
@@ -42,7 +43,7 @@ public struct PhotoQueueAddress: Sendable, CustomStringConvertible {
                 throw Problem(
                     description: "The queue's URL names no file, as in file:///jobs.sqlite.")
             }
-            (storage, isFile) = (.file(path), true)
+            (storage, isFile) = (.file(path).withFiles(), true)
         case _ where rest.hasPrefix("://"):
             // The text may contain a password.
             throw Problem(
@@ -54,7 +55,7 @@ public struct PhotoQueueAddress: Sendable, CustomStringConvertible {
                     description: "The queue must be postgres://host/database, or the path of a "
                         + "SQLite file.")
             }
-            (storage, isFile) = (.file(text), true)
+            (storage, isFile) = (.file(text).withFiles(), true)
         }
     }
 
@@ -90,11 +91,13 @@ public struct PhotoQueueAddress: Sendable, CustomStringConvertible {
         try await Self.explaining { try await storage.migrate() }
     }
 
-    /// The statements that make or migrate the tables; nil for a file, which needs no other role.
+    /// The statements that make or migrate the tables, none if they are the newest; nil for a file,
+    /// which needs no other role.
     ///
     /// - Parameter version: the version of the tables, 0 if there are none.
     public func migration(from version: Int) -> String? {
-        isFile ? nil : JobStorage.postgresMigration(from: version)
+        if isFile { return nil }
+        return version < Self.newestSchemaVersion ? storage.postgresMigration(from: version) : ""
     }
 
     private static func explaining<Value>(

@@ -1,4 +1,5 @@
 import DemoOrigin
+import DurableJobFiles
 import DurableJobs
 import Foundation
 import Landscapes

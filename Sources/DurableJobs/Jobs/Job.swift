@@ -21,8 +21,8 @@ public import Foundation
 ///
 /// The properties are the job's arguments: they are stored as JSON, at most 1 MiB. A job may run
 /// more than once, because a worker may die before it commits. Only one of these runs is committed.
-/// So work outside of the store should be repeatable, or go to a staged file; see
-/// ``JobContext/stagedFile(for:)``.
+/// So work outside of the store should be repeatable, or go to a staged file of the module
+/// `DurableJobFiles`.
 public protocol Job: Codable, Sendable {
     /// The type of the result; ``NoOutput`` if there is none. Stored as JSON, at most 8 MiB.
     associatedtype Output: Codable & Sendable

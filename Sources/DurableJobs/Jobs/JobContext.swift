@@ -12,7 +12,8 @@ public struct JobContext: Sendable {
     public let queue: JobQueue
     let record: AttemptRecord
     let values: JobValues
-    let attachments: AttachmentLimit
+    /// The part of the store's extension in this attempt.
+    package var part: (any AttemptExtension)? { record.part }
 
     /// Whether the worker has lost its lease, by the clock at the time of the question. The result
     /// of this run will be dropped; the operation is cancelled, with the reason
@@ -37,18 +38,6 @@ public struct JobContext: Sendable {
             throw JobError.valueNotProvided("\(type)")
         }
         return value
-    }
-
-    /// Returns the name of a new file for the job to write, which gets the given name when the
-    /// job's success has been committed, and is deleted otherwise.
-    ///
-    /// The file is in the folder `.stage` of the folder of the final name. The library syncs the
-    /// file to the disk before the commit. No other attempt of any worker writes the same file.
-    ///
-    /// - Parameter name: the path of the final file. A file of that name is replaced.
-    /// - Throws: an error if the folder `.stage` cannot be made.
-    public func stagedFile(for name: String) throws -> String {
-        try record.files.stage(name, job: id, attempt: attempt)
     }
 }
 

@@ -5,8 +5,6 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
     case argumentsTooLarge(job: String, byteCount: Int, field: String?)
     /// The result has this many bytes of JSON.
     case resultTooLarge(job: String, byteCount: Int)
-    /// The bytes that a job wants to attach are this many.
-    case attachmentTooLarge(JobID, byteCount: Int)
     /// The named trait has a value that makes no sense.
     case invalidTrait(String)
     /// A name of a job or of a queue that cannot be stored.
@@ -59,10 +57,7 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
                 + "; at most \(JobLimits.argumentBytes) are stored: store a reference to large data"
         case .resultTooLarge(let job, let count):
             "the result of '\(job)' takes \(count) bytes; at most \(JobLimits.resultBytes) are "
-                + "stored: write a staged file, and return its name"
-        case .attachmentTooLarge(let id, let count):
-            "job \(id) cannot attach \(count) bytes; at most \(JobContext.largestAttachment) are "
-                + "stored: write a staged file in a folder that the workers share"
+                + "stored: write a file, as DurableJobFiles helps to, and return its name"
         case .invalidTrait(let text): "a job cannot have the trait \(text)"
         case .invalidName(let name):
             "'\(name)' is no name: use 1 to 200 bytes of text without NUL characters"
@@ -116,8 +111,8 @@ extension JobError {
 
     var effect: Effect {
         switch self {
-        case .argumentsTooLarge, .resultTooLarge, .attachmentTooLarge, .invalidTrait, .invalidName,
-            .unknownJobs, .unknownBatch, .dependencyCycle, .noQueue, .duplicateName,
+        case .argumentsTooLarge, .resultTooLarge, .invalidTrait, .invalidName, .unknownJobs,
+            .unknownBatch, .dependencyCycle, .noQueue, .duplicateName,
             .wrongTransaction, .refused, .unstorableText, .valueNotProvided:
             .permanent
         case .unusableStore, .newerSchema, .unreadableResult, .abandonedBatch: .failure

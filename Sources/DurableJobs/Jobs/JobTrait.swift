@@ -75,9 +75,8 @@ public struct JobTrait: Sendable {
     /// one.
     ///
     /// `enqueue` then returns the handle of that job, which keeps its own arguments, traits and
-    /// dependencies: those of the new one are dropped. A
-    /// completed job whose attachment is still in the store is joined, too; see
-    /// ``JobContext/attach(_:)``.
+    /// dependencies: those of the new one are dropped. With the module `DurableJobFiles`, a
+    /// completed job is joined, too, whose attachment is still in the store.
     ///
     /// - Parameter key: any value. Only a digest of its JSON is stored, so the key may be long. A
     ///   `Set` is refused, and a `Dictionary` whose keys are not text or numbers: the order of

@@ -1,52 +1,7 @@
 #if DurableJobs
 import OperationsRuntime
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
 extension JobQueue {
-    /// Deletes staged files that dead workers have left in a folder.
-    ///
-    /// Staged files of running attempts, and of committed attempts that are not yet published,
-    /// stay. If the store has no such attempt, the marks of the folder go too, and the folder of
-    /// staged files is empty. Files of other stores cannot be told from those of this one, so the
-    /// jobs of one folder belong in one store.
-    ///
-    /// - Parameter folder: the folder of the final files.
-    /// - Returns: the number of deleted files.
-    @discardableResult
-    public func removeStagedFiles(in folder: String) async throws -> Int {
-        let staging = StagePath.staging(in: folder)
-        guard FileManager.default.fileExists(atPath: staging) else { return 0 }
-        let names = try FileManager.default.contentsOfDirectory(atPath: staging)
-        let files = names.compactMap { name in StagePath.attempt(of: name).map { (name, $0) } }
-        let isRunning = try await store.running(files.map(\.1))
-        var count = 0
-        for (file, isRunning) in zip(files, isRunning) where !isRunning {
-            if try Self.remove("\(staging)/\(file.0)") { count += 1 }
-        }
-        if try await !store.mayHaveStagedFiles() {
-            for name in names where name.hasPrefix(StageMark.prefix) {
-                _ = try Self.remove("\(staging)/\(name)")
-            }
-        }
-        return count
-    }
-
-    /// Deletes a file. Returns false if it is gone: an attempt that has lost its lease deletes its
-    /// own file, perhaps at this moment.
-    private static func remove(_ path: String) throws -> Bool {
-        do {
-            try FileManager.default.removeItem(atPath: path)
-            return true
-        } catch let error as CocoaError where error.code == .fileNoSuchFile {
-            return false
-        }
-    }
-
     /// Cancels a job that has not ended. A job that runs is asked to stop, by its worker's next
     /// heartbeat, and ends when its body has returned.
     ///

@@ -128,7 +128,8 @@ extension JobQueue {
     package func enqueue(_ job: NewJob, _ session: any SQLSession) throws -> JobID {
         var places = BatchPlaces()
         return try Enqueueing.enqueue(
-            [job], in: name, at: &places, mayStayOpen: true, session)[0]
+            [job], in: name, at: &places, mayStayOpen: true, extension: store.extension,
+            session)[0]
     }
 
     package func newJob<J: Job>(

@@ -27,10 +27,10 @@ extension JobQueue {
         reporting report: (String) -> Void = { _ in }
     ) async throws {
         try JobCoding.check(name: name)
-        let database = try await StartPatience.wait(upTo: patience, reporting: report) {
+        let store = try await StartPatience.wait(upTo: patience, reporting: report) {
             try await storage.open()
         }
-        self.init(name, JobStore(database))
+        self.init(name, store)
     }
 }
 

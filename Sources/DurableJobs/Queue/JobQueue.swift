@@ -41,7 +41,7 @@ public final class JobQueue: Sendable {
     ///   library.
     public convenience init(_ name: String = "default", in storage: JobStorage) async throws {
         try JobCoding.check(name: name)
-        self.init(name, JobStore(try await storage.open()))
+        self.init(name, try await storage.open())
     }
 
     package init(_ name: String, _ store: JobStore) {

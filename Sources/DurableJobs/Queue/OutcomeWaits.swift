@@ -41,7 +41,7 @@ final class OutcomeWaits: Sendable {
         (self.store, self.queue, self.signals) = (store, queue, signals)
     }
 
-    /// Waits for the end of a job, and for the final names of its files.
+    /// Waits until the end of a job is published.
     func outcome(of id: JobID) async throws -> JobOutcome {
         let number = state.withLock { state in
             state.next += 1
@@ -73,8 +73,8 @@ final class OutcomeWaits: Sendable {
         }
     }
 
-    /// Resumes the waits for jobs that a worker of this process has committed, and whose files have
-    /// their final names.
+    /// Resumes the waits for jobs that a worker of this process has committed, and whose ends are
+    /// published.
     func completed(_ results: [JobID: Data]) {
         let outcomes = results.map { id, result in
             JobOutcome(id: id, state: .completed, result: result, error: nil, isUnpublished: false)
@@ -129,11 +129,11 @@ final class OutcomeWaits: Sendable {
         return isProgress
     }
 
-    /// Publishes the files of a worker that died after its commit; see step 6 of Protocol.md.
+    /// Publishes for a worker that died after its commit; see step 6 of Protocol.md.
     private func sweep(_ ended: [JobOutcome]) async throws {
-        let jobs = try await store.unpublished(
-            for: .seconds(15), among: ended.filter(\.isUnpublished).map(\.id))
-        try await store.publish(jobs.map { ($0.id, $0.outputs) })
+        let unpublished = ended.filter(\.isUnpublished).map(\.id)
+        guard let `extension` = store.extension, !unpublished.isEmpty else { return }
+        try await `extension`.sweep(unpublished, of: store, committedBefore: .seconds(15))
     }
 
     private func take(_ id: JobID) -> [Waiter] {

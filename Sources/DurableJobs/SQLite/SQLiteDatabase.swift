@@ -58,11 +58,11 @@ package final class SQLiteDatabase: JobDatabase {
     /// Opens or creates a file.
     ///
     /// - Throws: ``JobError`` with the reason.
-    package convenience init(path: String) async throws {
+    package convenience init(path: String, extension: ExtensionSchema? = nil) async throws {
         try NetworkFileSystem.refuse(path)
         try await self.init(
             Self.explaining(path) { try await Self.open(path) }, description: path, time: .system,
-            isShared: true)
+            isShared: true, `extension`)
     }
 
     /// The path of the file; nil for a database in memory.
@@ -75,13 +75,17 @@ package final class SQLiteDatabase: JobDatabase {
     }
 
     /// Makes a database in memory, for tests.
-    package convenience init(inMemoryWith time: SQLiteTime) async throws {
+    package convenience init(
+        inMemoryWith time: SQLiteTime, extension: ExtensionSchema? = nil
+    ) async throws {
         try await self.init(
-            SQLiteConnection(), description: "the store in memory", time: time, isShared: false)
+            SQLiteConnection(), description: "the store in memory", time: time, isShared: false,
+            `extension`)
     }
 
     private init(
-        _ connection: SQLiteConnection, description: String, time: SQLiteTime, isShared: Bool
+        _ connection: SQLiteConnection, description: String, time: SQLiteTime, isShared: Bool,
+        _ extension: ExtensionSchema?
     ) async throws {
         (self.connection, self.description) = (connection, description)
         watch = isShared ? SQLiteWatch(path: description) : nil
@@ -94,7 +98,9 @@ package final class SQLiteDatabase: JobDatabase {
                 if let reader { try SQLiteSession.addFunctions(to: reader, time) }
                 try SQLiteSession.addFunctions(to: connection, time)
                 try connection.transaction("BEGIN IMMEDIATE") {
-                    try JobSchema.migrate(SQLiteSession(connection), store: description)
+                    let session = SQLiteSession(connection)
+                    try JobSchema.migrate(session, store: description)
+                    try JobSchema.prepare(`extension`, session, store: description)
                 }
             }
         }

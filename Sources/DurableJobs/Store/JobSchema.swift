@@ -10,7 +10,10 @@ package enum JobSchema {
 
     /// The oldest version of the library's schema whose programs can use these tables. A migration
     /// that only adds indexes, tables, and columns with defaults leaves it as it is.
-    static let compatible = 7
+    ///
+    /// Programs of the versions 7 to 9 need the table of attachments. A store that was made since
+    /// then has it only if a program has opened the store with DurableJobFiles.
+    private static func compatible(from found: Int) -> Int { (2..<10).contains(found) ? 7 : 10 }
 
     /// The ended jobs that nobody has to look at, and the *dead letters*: discarded jobs, and jobs
     /// that were cancelled because of them, directly or through others. People repair the cause,
@@ -119,19 +122,8 @@ package enum JobSchema {
             )
             """,
         ],
-        [
-            // SQLite reads the columns before the bytes without the bytes.
-            """
-            CREATE TABLE durable_job_attachment (
-                job BIGINT PRIMARY KEY, queue TEXT NOT NULL, unique_key TEXT,
-                byte_count BIGINT NOT NULL, bytes {bytes} NOT NULL
-            )
-            """,
-            """
-            CREATE INDEX durable_job_attachment_key
-                ON durable_job_attachment (queue, unique_key, byte_count)
-            """,
-        ],
+        // A table of attachments, which DurableJobFiles makes now.
+        [],
         [
             // The background steps of a queue's workers concern that queue.
             "DROP INDEX durable_job_deadline",
@@ -211,10 +203,29 @@ package enum JobSchema {
             "DROP INDEX durable_job_ready",
         ],
         [
+            """
+            CREATE TABLE durable_job_extension (name TEXT PRIMARY KEY, version BIGINT NOT NULL)
+            """,
+            noteFiles(if: "SELECT 1 FROM durable_job WHERE outputs IS NOT NULL"),
             "ALTER TABLE durable_job ADD COLUMN dead_workers TEXT",
             "ALTER TABLE durable_job_worker ADD COLUMN ended_at BIGINT",
         ],
     ]
+
+    /// Notes that the programs of earlier versions, which always had files, have used them.
+    private static func noteFiles(if query: String) -> String {
+        """
+        INSERT INTO durable_job_extension (name, version)
+        SELECT 'files', 1 WHERE EXISTS (\(query)) ON CONFLICT (name) DO NOTHING
+        """
+    }
+
+    /// The statements that lead from an existing version to each later one.
+    private static func migrations(after found: Int) -> [String] {
+        let hasAttachments = (2..<10).contains(found)
+        return migrations[found...].joined()
+            + (hasAttachments ? [noteFiles(if: "SELECT 1 FROM durable_job_attachment")] : [])
+    }
 
     /// Looks at the tables, and creates or migrates them in this transaction if that is necessary:
     /// programs with other rights need not be allowed to. The caller excludes other processes.
@@ -249,14 +260,48 @@ package enum JobSchema {
         guard found < version else { return [] }
         var result: [String] = []
         if found == 0 { result.append("CREATE TABLE durable_job_schema (version BIGINT NOT NULL)") }
-        return result + migrations[found...].joined() + record
+        return result + migrations(after: found) + record(from: found)
     }
 
     /// The statements that write the version of the tables.
-    package static let record = [
-        "DELETE FROM durable_job_schema",
-        "INSERT INTO durable_job_schema (version, compatible) VALUES (\(version), \(compatible))",
-    ]
+    package static func record(from found: Int) -> [String] {
+        let compatible = compatible(from: found)
+        return [
+            "DELETE FROM durable_job_schema",
+            """
+            INSERT INTO durable_job_schema (version, compatible) VALUES (\(version), \(compatible))
+            """,
+        ]
+    }
+
+    /// Makes the tables of the program's extension in this transaction, unless the store has them.
+    /// The caller excludes other processes.
+    ///
+    /// - Throws: ``JobError/unusableStore(store:reason:)`` if the store has had an extension that
+    ///   the program does not have. It would not do what is left of that extension's ends, and its
+    ///   own jobs would not join those that the extension keeps.
+    package static func prepare(
+        _ extension: ExtensionSchema?, _ session: any SQLSession, store: String
+    ) throws {
+        var found = 0
+        for row in try session.query("SELECT name, version FROM durable_job_extension") {
+            let name = row.text(0) ?? ""
+            guard name == `extension`?.name else {
+                throw JobError.unusableStore(
+                    store: store,
+                    reason: "its jobs may have \(name), and this program opens it without: with "
+                        + "the module DurableJobFiles, write `.withFiles()` after the place of the "
+                        + "store")
+            }
+            found = Int(row.integer(1))
+        }
+        guard let `extension`, found != `extension`.version else { return }
+        guard found < `extension`.version else {
+            throw JobError.newerSchema(
+                store: store, found: found, supported: `extension`.version)
+        }
+        for statement in `extension`.migration { _ = try session.query(statement) }
+    }
 
     /// An index that a migration drops, or makes.
     package struct IndexChange: Sendable {
@@ -277,7 +322,7 @@ package enum JobSchema {
     /// makes indexes outside of transactions. Each may be executed again.
     package static func changes(from found: Int) -> (tables: [String], indexes: [IndexChange]) {
         guard found < version else { return ([], []) }
-        let all = migrations[max(1, found)...].joined()
+        let all = migrations(after: max(1, found))
         let tables = all.filter { IndexChange($0) == nil }.map {
             $0.replacing("CREATE TABLE ", with: "CREATE TABLE IF NOT EXISTS ")
                 .replacing("ADD COLUMN ", with: "ADD COLUMN IF NOT EXISTS ")

@@ -31,23 +31,26 @@ package enum Enqueueing {
     /// Stores jobs. Their dependencies must be stored, or come before them in the array.
     ///
     /// - Returns: the number of each job, or of the job with the same unique key that has not
-    ///   ended, whose attachment is in the store, or that ended within the time of the trait.
-    /// - Parameter mayStayOpen: whether the transaction may stay open for long, because it is the
-    ///   program's own. Then no transaction of a worker waits for it; see "Transactions of the
-    ///   program" in Protocol.md.
+    ///   ended, that the extension keeps, or that ended within the time of the trait.
+    /// - Parameters:
+    ///   - mayStayOpen: whether the transaction may stay open for long, because it is the
+    ///     program's own. Then no transaction of a worker waits for it; see "Transactions of the
+    ///     program" in Protocol.md.
+    ///   - extension: that of the store.
     package static func enqueue(
         _ jobs: [NewJob], in queue: String, at places: inout BatchPlaces,
-        mayStayOpen: Bool = false, _ session: any SQLSession
+        mayStayOpen: Bool = false, extension: (any JobExtension)? = nil,
+        _ session: any SQLSession
     ) throws -> [JobID] {
         let now =
             jobs.contains { $0.options.start != nil || $0.options.deadline != nil }
             ? try session.now() : 0
-        let attached = try jobsWithAttachments(jobs, queue, session).merging(
+        let kept = try keptJobs(jobs, queue, `extension`, session).merging(
             endedJobs(jobs, queue, session)
         ) { $1 }
         // Positions are those of the array. The order of the statements is another one.
         let rows = jobs.map { row($0, queue, now, &places) }
-        if attached.isEmpty, jobs.allSatisfy({ $0.dependencies.isEmpty }) {
+        if kept.isEmpty, jobs.allSatisfy({ $0.dependencies.isEmpty }) {
             if places.batch == nil, !mayStayOpen, jobs.allSatisfy({ $0.uniqueKey == nil }) {
                 session.endsWithNextStatement()
             }
@@ -56,7 +59,7 @@ package enum Enqueueing {
             return ids.map(\.id)
         }
         let ids = try storeDependents(
-            jobs, rows, attached, queue, mayStayOpen, &places, session)
+            jobs, rows, kept, queue, mayStayOpen, &places, session)
         if mayStayOpen {
             _ = try session.batch(
                 """
@@ -145,12 +148,12 @@ package enum Enqueueing {
     /// Stores jobs of which some have dependencies: first those with unique keys, which are blocked
     /// at first; then the locks of the dependencies, in the order of their numbers; then the rest.
     private static func storeDependents(
-        _ jobs: [NewJob], _ rows: [[SQLValue]], _ attached: [String: JobID], _ queue: String,
+        _ jobs: [NewJob], _ rows: [[SQLValue]], _ kept: [String: JobID], _ queue: String,
         _ mayStayOpen: Bool, _ places: inout BatchPlaces, _ session: any SQLSession
     ) throws -> [JobID] {
         var ids: [Int: (id: JobID, isNew: Bool)] = [:]
         for (index, job) in jobs.enumerated() {
-            guard let id = job.uniqueKey.flatMap({ attached[$0] }) else { continue }
+            guard let id = job.uniqueKey.flatMap({ kept[$0] }) else { continue }
             ids[index] = (id, false)
         }
         let withKeys = jobs.indices.filter { jobs[$0].uniqueKey != nil && ids[$0] == nil }
@@ -193,24 +196,15 @@ package enum Enqueueing {
         .unusableStore(store: queue, reason: "it has not returned the number of a new job")
     }
 
-    /// Returns the completed jobs whose attachments are in the store, by those of their unique keys
-    /// that new jobs have.
-    private static func jobsWithAttachments(
-        _ jobs: [NewJob], _ queue: String, _ session: any SQLSession
+    /// Returns the completed jobs that the extension keeps, by those of their unique keys that new
+    /// jobs have.
+    private static func keptJobs(
+        _ jobs: [NewJob], _ queue: String, _ extension: (any JobExtension)?,
+        _ session: any SQLSession
     ) throws -> [String: JobID] {
+        guard let `extension` else { return [:] }
         let keys = Set(jobs.compactMap(\.uniqueKey)).sorted()
-        // Most queues have no attachments.
-        guard !keys.isEmpty,
-            try !session.query(
-                "SELECT 1 FROM durable_job_attachment WHERE queue = ? LIMIT 1", [.text(queue)]
-            ).isEmpty
-        else { return [:] }
-        let rows = try session.batch(
-            "SELECT job FROM durable_job_attachment WHERE queue = ? AND unique_key = ?",
-            keys.map { [.text(queue), .text($0)] })
-        var found: [String: JobID] = [:]
-        for (key, rows) in zip(keys, rows) { found[key] = rows.last.map { JobID($0.integer(0)) } }
-        return found
+        return keys.isEmpty ? [:] : try `extension`.keptJobs(with: keys, in: queue, session)
     }
 
     // MARK: Dependencies
@@ -443,7 +437,8 @@ extension JobStore {
             let result = try await database.transaction(.durable) { session in
                 var places = places
                 places.stored = 0
-                let ids = try Enqueueing.enqueue(jobs, in: queue, at: &places, session)
+                let ids = try Enqueueing.enqueue(
+                    jobs, in: queue, at: &places, extension: `extension`, session)
                 if let batch = places.batch {
                     _ = try session.query(
                         "UPDATE durable_job_batch SET total = total + ? WHERE id = ?",

@@ -87,7 +87,7 @@ extension JobStore {
         var ends: [(id: JobID, state: JobState, isUpstream: Bool)] = []
         var counts: [(Int64?, JobState)] = []
         var keys: [[SQLValue]] = []
-        var attachments: [(job: JobID, bytes: Data)] = []
+        var additions: [(job: JobID, bytes: Data)] = []
         for index in order {
             let token = exchange.ended[index].token
             guard let row = rows[token.job.rawValue] else {
@@ -100,11 +100,13 @@ extension JobStore {
             guard state.isEnded else { continue }
             counts.append((row.optionalInteger(4), state))
             if row.flag(2) { ends.append((token.job, state, row.flag(5))) }
-            if state == .completed, let bytes = exchange.ended[index].verdict.attachment {
-                attachments.append((token.job, bytes))
+            if state == .completed, let bytes = exchange.ended[index].verdict.addition?.bytes {
+                additions.append((token.job, bytes))
             }
         }
-        try add(attachments, to: exchange.queue, session)
+        if !additions.isEmpty {
+            try `extension`?.willCommit(additions, in: exchange.queue, session)
+        }
         if !keys.isEmpty {
             try ExclusiveKeys.free(keys, session)
             answer.freedKey = true
@@ -138,8 +140,8 @@ extension JobStore {
         var wait: Int64?
         var (failures, unbegun): (Int64, Int64) = (0, 0)
         switch ended.verdict {
-        case .completed(let data, let names, _):
-            (result, outputs) = (.bytes(data), SQLValue(names))
+        case .completed(let data, let addition):
+            (result, outputs) = (.bytes(data), SQLValue(addition?.outputs))
         case .retry(let reason, let duration):
             (state, error, wait) = (.retryable, .text(reason), duration.milliseconds)
             failures = 1

@@ -97,6 +97,10 @@ extension JobStore {
                         .integer(Int64(Self.prunedPortion - rows.count)),
                     ])
             }
+            // A program that has opened the store later has added an extension. Its rows would stay
+            // without their jobs. The question comes after the jobs were read: an extension that
+            // has rows of one of them is known now.
+            guard try knowsExtensions(session) else { return 0 }
             let ids: [[SQLValue]] = rows.map { $0.integer(0) }.sorted().map { [.integer($0)] }
             if isArchiving {
                 _ = try session.batch(
@@ -110,10 +114,10 @@ extension JobStore {
             }
             for (table, column) in [
                 ("durable_job", "id"), ("durable_job_edge", "dependent"),
-                ("durable_job_attachment", "job"),
             ] {
                 _ = try session.batch("DELETE FROM \(table) WHERE \(column) = ?", ids)
             }
+            try `extension`?.willRemove(ids, session)
             return rows.count
         }
     }

@@ -7,9 +7,12 @@ import Operations
 /// order of their numbers, so that transactions never wait for each other in a circle.
 package struct JobStore: Sendable {
     package let database: any JobDatabase
+    package let `extension`: (any JobExtension)?
     let skipped = SkippedCandidates()
 
-    package init(_ database: any JobDatabase) { self.database = database }
+    package init(_ database: any JobDatabase, extension: (any JobExtension)? = nil) {
+        (self.database, self.extension) = (database, `extension`)
+    }
 
     package var description: String { database.description }
 }

@@ -88,9 +88,8 @@ package struct ClaimedJob: Sendable {
 package enum AttemptVerdict: Sendable {
     /// - Parameters:
     ///   - result: the stored form of the result.
-    ///   - outputs: the names of the staged files; nil if there are none.
-    ///   - attachment: bytes that another process removes from the store.
-    case completed(result: Data, outputs: String?, attachment: Data? = nil)
+    ///   - addition: what the store's extension leaves with the success.
+    case completed(result: Data, addition: EndAddition? = nil)
     /// Failed; another attempt is due after the duration.
     case retry(error: String, after: Duration)
     /// Not carried out; another attempt is due after the duration. This counts as no failure.
@@ -114,9 +113,9 @@ package struct EndedAttempt: Sendable {
 }
 
 extension AttemptVerdict {
-    /// The bytes that are stored with the end.
-    var attachment: Data? {
-        if case .completed(_, _, let attachment) = self { attachment } else { nil }
+    /// What an extension leaves with the end.
+    var addition: EndAddition? {
+        if case .completed(_, let addition) = self { addition } else { nil }
     }
 }
 
@@ -167,7 +166,7 @@ package struct Exchange: Sendable {
     package var worker: String
     package var queue: String
     package var ended: [EndedAttempt] = []
-    /// Jobs whose files have their final names now.
+    /// Jobs whose ends are published now: nothing is left to do after their commit.
     package var published: [JobID] = []
     /// The number of jobs to claim; zero claims none.
     package var wanted = 0

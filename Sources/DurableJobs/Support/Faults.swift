@@ -13,7 +13,7 @@ import Darwin
 /// have them: a user's build, a debug build too, must not become unsafe through its environment.
 ///
 /// The names of the broken protocols are those of the macros of `Models/lease.pml`.
-enum Faults {
+package enum Faults {
     #if JOB_FAULTS
     private static let names = getenv("DURABLE_JOBS_FAULTS").map { String(cString: $0) } ?? ""
 
@@ -28,9 +28,9 @@ enum Faults {
     /// Whether a repeated commit does not recognize the first one.
     static let noRepeat = has("no-repeat")
     /// Whether files get their final names before the commit.
-    static let direct = has("direct")
+    package static let direct = has("direct")
     /// Whether no other worker publishes files.
-    static let noSweep = has("no-sweep")
+    package static let noSweep = has("no-sweep")
     /// Whether a worker that loses its lease deletes the files of results that may be committed.
     static let forget = has("forget")
 
@@ -48,7 +48,7 @@ enum Faults {
     }
 
     /// Kills the process between the use of an attachment and its removal from the store.
-    static func dieBeforeRemoval() { if diesBeforeRemoval { kill(getpid(), SIGKILL) } }
+    package static func dieBeforeRemoval() { if diesBeforeRemoval { kill(getpid(), SIGKILL) } }
 
     private static let diesBeforeRemoval = has("die-before-removal")
     private static let losesAnswers = has("lose-answers")
@@ -59,13 +59,13 @@ enum Faults {
     static var unguarded: Bool { false }
     static var running: Bool { false }
     static var noRepeat: Bool { false }
-    static var direct: Bool { false }
-    static var noSweep: Bool { false }
+    package static var direct: Bool { false }
+    package static var noSweep: Bool { false }
     static var forget: Bool { false }
     static var noWatchdog: Bool { false }
     static func losesAnswer() -> Bool { false }
     static func pauseBeforePublishing() {}
-    static func dieBeforeRemoval() {}
+    package static func dieBeforeRemoval() {}
     #endif
 }
 #endif

@@ -27,7 +27,7 @@ enum NetworkFileSystem {
     /// - Throws: ``JobError/unusableStore(store:reason:)`` if the file is, or would be, on one.
     static func refuse(_ path: String) throws {
         #if canImport(Darwin)
-        let folder = StagePath.folder(of: path)
+        let folder = PathText.folder(of: path)
         var system = statfs()
         guard statfs(path, &system) == 0 || statfs(folder, &system) == 0,
             system.f_flags & UInt32(MNT_LOCAL) == 0
@@ -39,7 +39,7 @@ enum NetworkFileSystem {
         #else
         guard let mounts = try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)
         else { return }
-        let folder = StagePath.folder(of: path)
+        let folder = PathText.folder(of: path)
         let found = resolved(path) ?? resolved(folder)
         if let found { try refuse(path, resolved: found, mounts: mounts) }
         #endif

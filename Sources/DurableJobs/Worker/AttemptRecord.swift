@@ -23,7 +23,6 @@ final class AttemptRecord: Sendable {
         var isReturned = false
         var observer: (any JobAttemptObserver)?
         var result: Data?
-        var attachment: Data?
         var interruption: Interruption?
     }
 
@@ -32,15 +31,18 @@ final class AttemptRecord: Sendable {
     let generation: Int
     /// When the worker learned of the claim, since the start of the machine.
     let claimedAt = Machine.timeSinceBoot
-    let files = StagedFiles()
+    /// The part of the store's extension, if the store has one.
+    let part: (any AttemptExtension)?
     private let isLeaseOver: @Sendable () -> Bool
     private let state = Locked(State())
 
     /// - Parameter isLeaseOver: whether the worker's present lease has ended, by the clock.
     init(
-        _ job: ClaimedJob, generation: Int, isLeaseOver: @escaping @Sendable () -> Bool = { false }
+        _ job: ClaimedJob, generation: Int, part: (any AttemptExtension)? = nil,
+        isLeaseOver: @escaping @Sendable () -> Bool = { false }
     ) {
         (self.job, self.generation, self.isLeaseOver) = (job, generation, isLeaseOver)
+        self.part = part
     }
 
     /// When the body began, since the start of the machine.
@@ -48,7 +50,6 @@ final class AttemptRecord: Sendable {
     var hasBegun: Bool { begunAt != nil }
     var observer: (any JobAttemptObserver)? { state.withLock { $0.observer } }
     var result: Data? { state.withLock { $0.result } }
-    var attachment: Data? { state.withLock { $0.attachment } }
     var interruption: Interruption? { state.withLock { $0.interruption } }
 
     /// Whether the attempt is over for the store, or may be. The clock decides: a process that was
@@ -85,11 +86,9 @@ final class AttemptRecord: Sendable {
     func run(_ body: @Sendable () async throws -> Data) async throws {
         let result =
             if let observer { try await observer.perform(body) } else { try await body() }
-        try files.sync()
+        try part?.bodyReturned()
         state.withLock { $0.result = result }
     }
-
-    func attach(_ bytes: Data) { state.withLock { $0.attachment = bytes } }
 
     /// Notes why the operation is about to be cancelled; the first reason counts, except that a
     /// lost lease replaces any other.

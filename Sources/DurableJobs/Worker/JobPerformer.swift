@@ -16,15 +16,13 @@ struct JobPerformer: Sendable {
         case refused(AttemptVerdict)
     }
 
-    let attachments: AttachmentLimit
     private let queue: JobQueue
     private let values: JobValues
     private let types: [String: JobType]
 
     /// - Precondition: the types have different names.
-    init(_ queue: JobQueue, _ types: [any Job.Type], _ values: JobValues, attachmentLimit: Int) {
+    init(_ queue: JobQueue, _ types: [any Job.Type], _ values: JobValues) {
         (self.queue, self.values) = (queue, values)
-        attachments = AttachmentLimit(attachmentLimit)
         var table: [String: JobType] = [:]
         for type in types {
             let type = JobType(type)
@@ -48,8 +46,7 @@ struct JobPerformer: Sendable {
             return .refused(.discarded(error: "it had not ended by its deadline"))
         }
         let context = JobContext(
-            id: job.token.job, attempt: job.attempt, queue: queue, record: record,
-            values: values, attachments: attachments)
+            id: job.token.job, attempt: job.attempt, queue: queue, record: record, values: values)
         do {
             return .ready(try type.prepare(job, context))
         } catch {
@@ -63,7 +60,7 @@ extension AttemptRecord {
     /// result. Without one, the body has not ended, or never began.
     var verdict: AttemptVerdict {
         guard let result else { return returned }
-        return .completed(result: result, outputs: files.text, attachment: attachment)
+        return .completed(result: result, addition: part?.addition)
     }
 
     /// The verdict on an attempt that leaves its job to other workers.

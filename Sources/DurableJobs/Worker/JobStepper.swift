@@ -17,8 +17,7 @@ package final class JobStepper: Sendable {
         _ queue: JobQueue, performing types: [any Job.Type], providing values: JobValues
     ) async throws {
         self.queue = queue
-        performer = JobPerformer(
-            queue, types, values, attachmentLimit: JobWorker.Options().attachmentLimit)
+        performer = JobPerformer(queue, types, values)
         try await queue.store.register(
             worker, queue: queue.name, host: Machine.host, process: Machine.process,
             lease: .seconds(100 * 365 * 86_400), performing: performer.performed)
@@ -31,18 +30,21 @@ package final class JobStepper: Sendable {
         let store = queue.store
         _ = try await JobUpkeep(queue: queue).performDueSteps()
         _ = try await store.releaseParked(in: queue.name)
+        try await store.extension?.refresh(queue)
         var exchange = Exchange(worker: worker, queue: queue.name)
         exchange.wanted = 1
         exchange.performed = performer.performed
         guard let job = try await store.exchange(exchange).claimed.first else { return nil }
-        let record = AttemptRecord(job, generation: 0)
+        let record = AttemptRecord(
+            job, generation: 0, part: store.extension?.attempt(job, in: queue.name))
+        let verdict = await verdict(on: record)
         exchange.wanted = 0
-        exchange.ended = [EndedAttempt(job.token, await verdict(on: record))]
+        exchange.ended = [EndedAttempt(job.token, verdict)]
         let answer = try await store.exchange(exchange)
-        if answer.verdicts == [.accepted(.completed)], let outputs = record.files.text {
+        if answer.verdicts != [.accepted(.completed)] {
+            record.part?.didNotCommit()
+        } else if let outputs = verdict.addition?.outputs {
             try await store.publish([(job.token.job, outputs)])
-        } else {
-            record.files.delete()
         }
         return job.token.job
     }

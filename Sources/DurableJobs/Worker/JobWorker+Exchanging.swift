@@ -68,8 +68,8 @@ extension JobWorker {
         if !answer.alsoEnded.isEmpty { upkeep.signal() }
     }
 
-    /// Publishes or deletes the files of attempts, as the store has decided, and ends the waits for
-    /// their jobs in this process.
+    /// Publishes the ends of attempts, or gives them up, as the store has decided, and ends the
+    /// waits for their jobs in this process.
     private func settle(_ group: [Reports.Ended], _ verdicts: [VerdictAnswer]) {
         var toPublish: [(JobID, String)] = []
         var results: [JobID: Data] = [:]
@@ -77,12 +77,12 @@ extension JobWorker {
             let record = ended.record
             let token = record.job.token
             if verdict == .accepted(.completed) {
-                if case .completed(let result, let outputs, _) = ended.verdict {
+                if case .completed(let result, let addition) = ended.verdict {
                     results[token.job] = result
-                    if let outputs { toPublish.append((token.job, outputs)) }
+                    if let outputs = addition?.outputs { toPublish.append((token.job, outputs)) }
                 }
             } else {
-                record.files.delete()
+                record.part?.didNotCommit()
             }
             guard isObserved else { continue }
             switch verdict {
@@ -95,10 +95,10 @@ extension JobWorker {
                 report(.fenced(job: token.job, name: record.job.name, attempt: record.job.attempt))
             }
         }
-        if !toPublish.isEmpty {
+        if let `extension` = store.extension, !toPublish.isEmpty {
             Faults.pauseBeforePublishing()
-            let published = Set(Publishing.publish(toPublish))
-            state.withLock { $0.filesPublished(published, now: Machine.timeSinceBoot) }
+            let published = Set(`extension`.didCommit(toPublish))
+            state.withLock { $0.endsPublished(published, now: Machine.timeSinceBoot) }
             for (job, _) in toPublish where !published.contains(job) { results[job] = nil }
         }
         if verdicts.contains(.accepted(.available)) {
@@ -113,7 +113,8 @@ extension JobWorker {
     // MARK: Attempts
 
     private func begin(_ job: ClaimedJob, generation: Int) {
-        let record = AttemptRecord(job, generation: generation) { [weak self] in
+        let part = store.extension?.attempt(job, in: jobs.name)
+        let record = AttemptRecord(job, generation: generation, part: part) { [weak self] in
             self?.isLeaseOver ?? true
         }
         let prepared: JobType.Prepared
@@ -193,7 +194,7 @@ extension JobWorker {
         record.observer?.attemptEnded(verdict, error: operation.error)
         let now = Machine.timeSinceBoot
         switch state.withLock({ $0.operationEnded(record, verdict, now: now) }) {
-        case nil: record.files.delete()
+        case nil: record.part?.didNotCommit()
         case true?: wakeUp.signal()
         case false?: break
         }

@@ -156,8 +156,9 @@ extension JobWorker {
         for event in [beats, watchdog] { event.signal() }
         reportElsewhere(.leaseLost)
         handlers.cancel(lost.cancel.map(\.operation), because: .leaseLost)
-        // A folder may be on a network that does not answer.
-        handlers.report { for record in lost.dropped { record.files.delete() } }
+        guard store.extension != nil else { return }
+        // What is left may be in a folder on a network that does not answer.
+        handlers.report { for record in lost.dropped { record.part?.didNotCommit() } }
     }
 
     /// Reports an event on another thread: this one must not wait for the program's code.

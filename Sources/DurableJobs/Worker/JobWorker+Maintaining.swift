@@ -15,23 +15,23 @@ import Foundation
 struct MaintenanceSchedule: Sendable {
     private let rescuePeriod: Duration
     private var nextRescue = Duration.zero
-    private var nextReading: Duration
+    private var nextRefresh: Duration
     private var nextPrune: Duration
 
     init(lease: Duration, now: Duration) {
         rescuePeriod = lease / 3
-        (nextReading, nextPrune) = (now + .seconds(1), now + .seconds(30))
+        (nextRefresh, nextPrune) = (now + .seconds(1), now + .seconds(30))
     }
 
     /// The pause between two turns.
     var pause: Duration { min(.seconds(1), rescuePeriod) }
 
-    /// Whether this turn reads how many bytes of attachments the queue has.
-    mutating func takesReading(now: Duration) -> Bool {
-        Self.take(&nextReading, every: .seconds(1), now)
+    /// Whether this turn refreshes the store's extension.
+    mutating func takesRefresh(now: Duration) -> Bool {
+        Self.take(&nextRefresh, every: .seconds(1), now)
     }
 
-    /// Whether this turn looks for the jobs and files of workers that died.
+    /// Whether this turn looks for what workers that died have left.
     mutating func takesRescue(now: Duration) -> Bool {
         Self.take(&nextRescue, every: rescuePeriod, now)
     }
@@ -50,22 +50,14 @@ struct MaintenanceSchedule: Sendable {
     }
 }
 
-/// How far a worker has looked for files of other workers that have not got their final names.
-private struct Sweep {
-    /// The pages of one call, so that many jobs in unseen folders do not keep the worker busy.
-    static let pages = 10
-    var last: UnpublishedJob?
-}
-
 extension JobWorker {
     func maintain() async {
         var schedule = MaintenanceSchedule(lease: options.lease, now: Machine.timeSinceBoot)
-        var sweep = Sweep()
         var missing = MissingWorkers(lease: options.lease)
         while !lease.withLock({ $0.isOver }) {
             var pause = schedule.pause
             do {
-                let isDone = try await performTurn(&schedule, &sweep, &missing)
+                let isDone = try await performTurn(&schedule, &missing)
                 storeAnswered(in: .maintenance)
                 // The next turn begins at once.
                 if !isDone { pause = .zero }
@@ -79,18 +71,21 @@ extension JobWorker {
 
     /// - Returns: whether nothing is left for the next turn that is due now.
     private func performTurn(
-        _ schedule: inout MaintenanceSchedule, _ sweep: inout Sweep,
-        _ missing: inout MissingWorkers
+        _ schedule: inout MaintenanceSchedule, _ missing: inout MissingWorkers
     ) async throws -> Bool {
         let now = Machine.timeSinceBoot
         let steps = JobUpkeep(queue: jobs, aging: options.aging) { [weak self] in self?.report($0) }
         var changes = try await steps.performDueSteps()
         if changes.endsJobs { jobs.signals.jobsEnded() }
         try await recordHead()
-        if schedule.takesReading(now: now) { try await performer.attachments.update(from: jobs) }
+        if let `extension` = store.extension, schedule.takesRefresh(now: now) {
+            try await `extension`.refresh(jobs)
+        }
         if schedule.takesRescue(now: now) {
             if try await rescue(&missing) { changes.addsJobs = true }
-            try await publishLeftFiles(&sweep)
+            if try await store.extension?.sweep(jobs, committedBefore: options.lease) == true {
+                jobs.signals.jobsEnded()
+            }
         }
         if changes.addsJobs { jobsAdded() }
         guard schedule.takesPruning(now: now) else { return true }
@@ -125,22 +120,6 @@ extension JobWorker {
             keepingFor: options.archive, portions: Self.historyPortions,
             until: { lease.withLock { $0.isOver } }
         ).isDone
-    }
-
-    /// Publishes for workers that died between their commit and the rename. Jobs whose folder this
-    /// worker does not see remain in the store. They must not hide the jobs after them, so the next
-    /// call continues after the last job of this one, and begins again at the end.
-    private func publishLeftFiles(_ sweep: inout Sweep) async throws {
-        guard !Faults.noSweep else { return }
-        for _ in 0..<Sweep.pages {
-            let jobs = try await store.unpublished(
-                for: options.lease, in: self.jobs.name, after: sweep.last)
-            sweep.last = jobs.count == JobStore.unpublishedPage ? jobs.last : nil
-            if try await store.publish(jobs.map { ($0.id, $0.outputs) }) {
-                self.jobs.signals.jobsEnded()
-            }
-            if sweep.last == nil { return }
-        }
     }
 
     private func recordHead() async throws {

@@ -61,13 +61,6 @@ public final class JobWorker: Sendable {
         /// For how long ended jobs are kept in the archive after their end, so that their results
         /// can be read; a month unless set. Nil deletes jobs when their history is over.
         public var archive: Duration? = .seconds(30 * 86_400)
-        /// The bytes of attachments in the queue, 2 GiB unless set, from which on jobs with an
-        /// attachment are postponed until programs have removed some; see
-        /// ``JobContext/attach(_:)``.
-        ///
-        /// A worker asks the store once a second, and knows nothing of other workers meanwhile. So
-        /// the limit may be exceeded by what runs at that moment.
-        public var attachmentLimit = 2 << 30
         /// What the worker provides to its jobs; see ``JobContext/provided(_:)``.
         public var values = JobValues()
         /// Receives events of the worker, with no lock held, on the thread of the event; events of
@@ -119,8 +112,7 @@ public final class JobWorker: Sendable {
         var options = options
         options.lease = max(options.lease, .seconds(1))
         self.options = options
-        performer = JobPerformer(
-            jobs, types, options.values, attachmentLimit: options.attachmentLimit)
+        performer = JobPerformer(jobs, types, options.values)
         let width = operations.maxConcurrentOperationCount
         let most = width > 0 ? width : Machine.processorCount * 4
         state = Locked(
@@ -188,7 +180,7 @@ public final class JobWorker: Sendable {
             }
             group.addTask(executorPreference: PoolExecutor.timers) { await self.maintain() }
             group.addTask(executorPreference: PoolExecutor.timers) {
-                try? await self.performer.attachments.update(from: self.jobs)
+                try? await self.store.extension?.refresh(self.jobs)
                 await self.exchange()
                 self.lease.withLock { $0.isOver = true }
                 for event in [self.beats, self.watchdog] { event.signal() }

@@ -32,7 +32,6 @@ extension JobWorker.Options {
         } else if let time = try values.seconds("archiveSeconds") {
             archive = time
         }
-        if let limit = try values.int("attachmentLimitBytes") { attachmentLimit = limit }
     }
 }
 
@@ -52,12 +51,14 @@ public struct JobConfigurationError: Error, Hashable, CustomStringConvertible {
 }
 
 /// The numbers of a configuration. Providers of text, and those of typed values, both have them.
-private struct ConfiguredValues {
-    let config: ConfigReader
+package struct ConfiguredValues {
+    private let config: ConfigReader
+
+    package init(config: ConfigReader) { self.config = config }
 
     func text(_ key: ConfigKey) -> String? { config.string(forKey: key) }
 
-    func int(_ key: ConfigKey, from least: Int = 0) throws -> Int? {
+    package func int(_ key: ConfigKey, from least: Int = 0) throws -> Int? {
         let text = text(key)
         guard let value = config.int(forKey: key) ?? text.flatMap({ Int($0) }) else {
             return try refuse(key, text, remedy: "a whole number")

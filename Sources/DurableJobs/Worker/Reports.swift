@@ -20,8 +20,8 @@ struct Reports: Sendable {
 
     /// The largest number of ends in one transaction.
     static let groupLimit = 200
-    /// The most bytes of attachments in one transaction, except that the first attachment may have
-    /// any number.
+    /// The most bytes of additions in one transaction, except that the first addition may have any
+    /// number.
     static let groupBytes = 32 << 20
     /// How long an end waits for others: as long as its attempt took, within these limits. So a
     /// group has several ends, and a job's latency at most doubles.
@@ -61,7 +61,7 @@ struct Reports: Sendable {
     private func nextGroup() -> (count: Int, isFull: Bool) {
         var bytes = 0
         for (index, end) in ended.enumerated() {
-            bytes += end.verdict.attachment?.count ?? 0
+            bytes += end.verdict.addition?.bytes?.count ?? 0
             if index == groupLimit || (index > 0 && bytes > Self.groupBytes) {
                 return (index, true)
             }
@@ -81,7 +81,7 @@ struct Reports: Sendable {
             by: now + min(max(duration, limits.lowerBound), limits.upperBound))
         ended.append(Ended(record: record, verdict: verdict))
         return isEarlier || ended.count == groupLimit
-            || (verdict.attachment != nil && nextGroup().isFull)
+            || (verdict.addition?.bytes != nil && nextGroup().isFull)
     }
 
     /// A job is handed back.
@@ -92,7 +92,7 @@ struct Reports: Sendable {
         ended.append(Ended(record: record, verdict: verdict))
     }
 
-    /// Files have their final names.
+    /// Ends of jobs can be published.
     mutating func add(published jobs: Set<JobID>, now: Duration) {
         guard !jobs.isEmpty else { return }
         _ = schedule(by: now + Self.groupTimes.upperBound)
@@ -146,7 +146,7 @@ struct Reports: Sendable {
         _ exchange: Exchange, _ group: [Ended], _ refusal: StoreRefusal, givesUp: Bool,
         now: Duration
     ) {
-        // The sweep finds files that are not marked as published.
+        // The sweep finds ends that are not published.
         guard var end = group.first else { return }
         published = exchange.published + published
         guard group.count == 1 else {

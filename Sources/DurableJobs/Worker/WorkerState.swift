@@ -171,8 +171,8 @@ struct WorkerState: Sendable {
     /// Returns the head of the ready order, if it has changed since the last call.
     mutating func takeHead() -> ReadyPlace? { looks.takeHead() }
 
-    /// Files have their final names.
-    mutating func filesPublished(_ jobs: Set<JobID>, now: Duration) {
+    /// Nothing is left to do for the ends of jobs: they can be published.
+    mutating func endsPublished(_ jobs: Set<JobID>, now: Duration) {
         reports.add(published: jobs, now: now)
     }
 
@@ -283,10 +283,10 @@ struct WorkerState: Sendable {
 
     /// The lease is lost, or was never there: a new incarnation begins.
     ///
-    /// The files of an end that may be committed stay: if it is, another worker publishes them.
+    /// What an end has left that may be committed stays: if it is, another worker publishes it.
     ///
-    /// - Returns: the operations to cancel, the records whose files are to be deleted, and the jobs
-    ///   that the worker held.
+    /// - Returns: the operations to cancel, the records of attempts that are certainly not
+    ///   committed, and the jobs that the worker held.
     mutating func leaseLost(
         newWorker: String
     ) -> (cancel: [Running], dropped: [AttemptRecord], held: [JobID]) {

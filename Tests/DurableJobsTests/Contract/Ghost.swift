@@ -56,11 +56,12 @@ struct Ghost {
     }
 
     func result(_ text: String) -> AttemptVerdict {
-        .completed(result: Data("\"\(text)\"".utf8), outputs: nil)
+        .completed(result: Data("\"\(text)\"".utf8))
     }
 
     func result(attachment: Data) -> AttemptVerdict {
-        .completed(result: Data("\(attachment.count)".utf8), outputs: nil, attachment: attachment)
+        .completed(
+            result: Data("\(attachment.count)".utf8), addition: EndAddition(bytes: attachment))
     }
 
     /// Lets the lease end, as if no heartbeat had come. The worker's row stays.

@@ -1,4 +1,5 @@
 #if DurableJobs
+import DurableJobFiles
 import Operations
 import Testing
 
@@ -169,7 +170,7 @@ struct ListingContractTests {
     func theIndexOfAllReadyJobsIsGone(_ kind: StoreKind) async throws {
         try await withStorage(kind) { storage async throws in
             if kind == .file { try await goBack(storage) }
-            let database = try await storage.open()
+            let database = try await storage.open().database
             let indexes = try await database.transaction(.reading) { session in
                 try session.query(
                     kind == .file
@@ -185,9 +186,10 @@ struct ListingContractTests {
 
     /// Makes a SQLite file of the version that had the other index.
     private func goBack(_ storage: JobStorage) async throws {
-        let database = try await storage.open()
+        let database = try await storage.withFiles().open().database
         try await database.transaction(.durable) { session in
             for statement in [
+                "DROP TABLE durable_job_extension",
                 "DROP INDEX durable_job_listed", "DROP INDEX durable_job_dead_letter",
                 """
                 CREATE INDEX durable_job_ready ON durable_job (queue, rank, position, id)

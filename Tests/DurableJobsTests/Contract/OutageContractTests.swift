@@ -149,9 +149,9 @@ struct OutageContractTests {
         _ storage: JobStorage, failing count: Int, with error: JobError
     ) -> (storage: JobStorage, tries: Tries) {
         let tries = Tries()
-        let failing = JobStorage(storage.description) {
+        let failing = JobStorage(storage.description) { _ in
             if tries.add() <= count { throw error }
-            return try await storage.open()
+            return try await storage.open().database
         } version: {
             try await storage.schemaVersion()
         }

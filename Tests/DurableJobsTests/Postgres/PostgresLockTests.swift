@@ -1,5 +1,6 @@
 #if DurableJobsPostgres
 import CDurableJobsLibPQ
+import DurableJobFiles
 import DurableJobs
 import Operations
 import Testing
@@ -207,7 +208,7 @@ struct PostgresLockTests {
     @Test func filesWithAnyNameArePublished() async throws {
         try await withFolder { folder in
             try await withDatabase(latin1) { url in
-                let queue = try await JobQueue("tests", in: .postgres(url))
+                let queue = try await JobQueue("tests", in: .postgres(url).withFiles())
                 let path = "\(folder)/čaj 😀"
                 let handle = try await queue.enqueue(WriteFile(path: path, text: "tea"))
                 try await withWorker(queue, [WriteFile.self]) { _ async throws in

@@ -3,6 +3,7 @@ import CDurableJobsLibPQ
 import Operations
 import Testing
 
+@testable import DurableJobFiles
 @testable import DurableJobs
 @testable import DurableJobsPostgres
 
@@ -24,7 +25,8 @@ struct PostgresMigrationTests {
                 try session.execute("SET search_path TO \(name)")
             }
             _ = try session.query("CREATE TABLE durable_job_schema (version BIGINT NOT NULL)")
-            for statement in JobSchema.migrations[..<8].joined() {
+            let files = JobFiles(attachmentLimit: 1).schema.statements
+            for statement in JobSchema.migrations[..<8].joined() + files {
                 _ = try session.query(statement)
             }
             _ = try session.query("INSERT INTO durable_job_schema VALUES (8, 7)")

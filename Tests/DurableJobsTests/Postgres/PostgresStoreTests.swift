@@ -2,6 +2,7 @@
 import CDurableJobsLibPQ
 import Dispatch
 import OperationsRuntime
+import DurableJobFiles
 import DurableJobs
 import Operations
 import OperationsTestSupport
@@ -204,6 +205,48 @@ struct PostgresStoreTests {
             }
             await queue.close()
             #expect(JobStorage.postgresMigration(from: JobSchema.version).isEmpty)
+        }
+    }
+
+    /// A tool makes the tables, and the programs have a role that may only read and write them.
+    @Test(arguments: [0, 9, JobSchema.version])
+    func theStatementsOfTheMigrationMakeTheTablesOfFiles(from version: Int) async throws {
+        try await withDatabase { url in
+            let storage = JobStorage.postgres(url).withFiles()
+            let link = PostgresLink(try PostgresTarget(url), label: "owner")
+            if version > 9 { try await JobStorage.postgres(url).migrate() }
+            if version == 9 {
+                // It always had the table of attachments.
+                try await storage.migrate()
+                try await link.perform { connection in
+                    let session = PostgresSession(connection)
+                    try session.execute("DROP TABLE durable_job_extension")
+                    try session.execute("UPDATE durable_job_schema SET version = 9")
+                }
+            }
+            let text = storage.postgresMigration(from: version)
+            for _ in 0..<(version == 0 ? 1 : 2) {
+                for statement in text.split(separator: ";\n") {
+                    try await link.perform { try PostgresSession($0).execute(String(statement)) }
+                }
+            }
+            try await withRole(url) { url, role, link in
+                try await link.perform {
+                    let session = PostgresSession($0)
+                    try session.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+                    try session.execute(
+                        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public "
+                            + "TO \(role)")
+                }
+                let queue = try await JobQueue("tests", in: .postgres(url).withFiles())
+                let handle = try await queue.enqueue(Attach(byteCount: 5))
+                try await withWorker(queue, [Attach.self]) { _ async throws in
+                    #expect(try await handle.value == 5)
+                }
+                #expect(try await queue.attachment(of: handle.id)?.count == 5)
+                await queue.close()
+            }
+            await link.close()
         }
     }
 

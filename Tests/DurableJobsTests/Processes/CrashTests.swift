@@ -1,4 +1,5 @@
 #if DurableJobs
+import DurableJobFiles
 import DurableJobs
 import Operations
 import OperationsTestSupport
@@ -82,7 +83,7 @@ struct CrashTests {
 
     /// Runs a worker in the calling process, which is a child of the test, until it is killed.
     static func runUntilKilled(_ path: String, after time: Duration) async throws {
-        let queue = try await JobQueue("tests", in: .file(path))
+        let queue = try await JobQueue("tests", in: .file(path).withFiles())
         let operations = OperationQueue()
         operations.maxConcurrentOperationCount = 4
         var options = JobWorker.Options()
@@ -100,7 +101,7 @@ struct CrashTests {
     @Test func killedWorkersLoseNothingAndPublishNothingTwice() async throws {
         try await withFolder { folder in
             let path = "\(folder)/jobs.sqlite"
-            let queue = try await JobQueue("tests", in: .file(path))
+            let queue = try await JobQueue("tests", in: .file(path).withFiles())
             let handles = try await enqueue(400, in: queue, folder)
             for _ in 0..<3 {
                 let time = Int.random(in: 20...400)
@@ -125,7 +126,7 @@ struct CrashTests {
     @Test func twoProcessesShareOneFile() async throws {
         try await withFolder { folder in
             let path = "\(folder)/jobs.sqlite"
-            let queue = try await JobQueue("tests", in: .file(path))
+            let queue = try await JobQueue("tests", in: .file(path).withFiles())
             let handles = try await enqueue(400, in: queue, folder)
             async let child: Void = expectKilled(path)
             try await withWorker(queue, [WriteWord.self], options: options()) { _ async throws in
@@ -139,7 +140,7 @@ struct CrashTests {
     @Test func jobStartsElsewhereAfterItsWorkerWasKilled() async throws {
         try await withFolder { folder in
             let path = "\(folder)/jobs.sqlite"
-            let queue = try await JobQueue("tests", in: .file(path))
+            let queue = try await JobQueue("tests", in: .file(path).withFiles())
             let job = WaitInChild(start: "\(folder)/started")
             let handle = try await queue.enqueue(job)
             await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
@@ -165,7 +166,7 @@ struct WaitInChild: Job {
     }
 
     static func runWorker(_ path: String) async throws {
-        let queue = try await JobQueue("tests", in: .file(path))
+        let queue = try await JobQueue("tests", in: .file(path).withFiles())
         var options = JobWorker.Options()
         options.lease = .seconds(3)
         let worker = JobWorker(

@@ -2,6 +2,7 @@
 //
 // usage: server [folder] [port]
 
+import DurableJobFiles
 import DurableJobs
 import DurableJobsTelemetry
 import Hummingbird
@@ -32,7 +33,7 @@ struct Server {
         }
         OperationsDiagnostics.report(to: logger)
 
-        let jobs = try await JobQueue("thumbnails", in: .file("\(folder)/jobs.sqlite"))
+        let jobs = try await JobQueue("thumbnails", in: .file("\(folder)/jobs.sqlite").withFiles())
         jobs.reportTelemetry(logger: logger)
         // Jobs compute. Their lower quality lets requests go first.
         let pixels = OperationQueue(name: "pixels")

@@ -1,4 +1,5 @@
 #if DurableJobs && JOB_FAULTS
+import DurableJobFiles
 import DurableJobs
 import Operations
 import Testing
@@ -39,7 +40,7 @@ struct NemesisRounds {
     ) async throws -> [String] {
         let seed = NemesisTests.seed
         let start = ContinuousClock.now
-        let queue = try await JobQueue("tests", in: storage)
+        let queue = try await JobQueue("tests", in: storage.withFiles())
         let settings = NemesisSettings(
             store: store, folder: folder, lease: lease, longestWait: 150, jobs: .max,
             awaitsResults: true, hasObedientJobs: true, isMixed: true)

@@ -1,4 +1,5 @@
 #if DurableJobs && JOB_FAULTS
+import DurableJobFiles
 import DurableJobs
 
 #if canImport(FoundationEssentials)
@@ -58,9 +59,9 @@ struct NemesisSettings: Codable, Sendable {
 
     static func storage(_ store: String) -> JobStorage {
         #if DurableJobsPostgres
-        if store.hasPrefix("postgres:") { return .postgres(store) }
+        if store.hasPrefix("postgres:") { return .postgres(store).withFiles() }
         #endif
-        return .file(store)
+        return .file(store).withFiles()
     }
 }
 #endif

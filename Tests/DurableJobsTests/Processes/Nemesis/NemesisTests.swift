@@ -1,4 +1,5 @@
 #if DurableJobs && JOB_FAULTS
+import DurableJobFiles
 import DurableJobs
 import Operations
 import Testing
@@ -40,7 +41,7 @@ struct NemesisTests {
         print("The seed of the faults is \(seed).")
         return try await withFolder { folder in
             let run = { (store: String, storage: JobStorage) in
-                let queue = try await JobQueue("tests", in: storage)
+                let queue = try await JobQueue("tests", in: storage.withFiles())
                 let settings = NemesisSettings(
                     store: store, folder: folder, lease: .seconds(1), longestWait: longestWait,
                     jobs: jobs, awaitsResults: false, hasObedientJobs: false,

@@ -1,5 +1,6 @@
 #if DurableJobs && JOB_FAULTS
 import OperationsRuntime
+import DurableJobFiles
 import DurableJobs
 import Operations
 

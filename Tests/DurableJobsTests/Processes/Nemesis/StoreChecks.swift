@@ -1,4 +1,5 @@
 #if DurableJobs && JOB_FAULTS
+import DurableJobFiles
 import Operations
 
 #if canImport(FoundationEssentials)

@@ -1,19 +1,18 @@
 #if DurableJobs
+package import DurableJobs
+
 #if canImport(FoundationEssentials)
 package import FoundationEssentials
 #else
 package import Foundation
 #endif
 
-// Steps 4 and 10 of Protocol.md: bytes that are committed with a job, until another process has
-// fetched them.
-
-extension JobStore {
+/// The table of bytes that are committed with a job, until another process has fetched them.
+enum AttachmentTable {
     /// Stores the attachments of attempts that this transaction has ended with success.
-    func add(
+    static func add(
         _ attachments: [(job: JobID, bytes: Data)], to queue: String, _ session: any SQLSession
     ) throws {
-        guard !attachments.isEmpty else { return }
         _ = try session.batch(
             """
             INSERT INTO durable_job_attachment (job, queue, unique_key, byte_count, bytes)
@@ -27,6 +26,31 @@ extension JobStore {
             })
     }
 
+    /// Deletes the attachments of jobs, which are given by number.
+    static func remove(_ jobs: [[SQLValue]], _ session: any SQLSession) throws {
+        _ = try session.batch("DELETE FROM durable_job_attachment WHERE job = ?", jobs)
+    }
+
+    /// Returns the jobs that have attachments and one of the unique keys.
+    static func jobs(
+        with keys: [String], in queue: String, _ session: any SQLSession
+    ) throws -> [String: JobID] {
+        // Most queues have no attachments.
+        guard
+            try !session.query(
+                "SELECT 1 FROM durable_job_attachment WHERE queue = ? LIMIT 1", [.text(queue)]
+            ).isEmpty
+        else { return [:] }
+        let rows = try session.batch(
+            "SELECT job FROM durable_job_attachment WHERE queue = ? AND unique_key = ?",
+            keys.map { [.text(queue), .text($0)] })
+        var found: [String: JobID] = [:]
+        for (key, rows) in zip(keys, rows) { found[key] = rows.last.map { JobID($0.integer(0)) } }
+        return found
+    }
+}
+
+extension JobStore {
     /// Returns the attachment of a job; nil if there is none.
     package func attachment(of id: JobID) async throws -> Data? {
         try await database.transaction(.reading) { session in
@@ -39,8 +63,7 @@ extension JobStore {
     /// Removes the attachment of a job, if there is one.
     package func removeAttachment(of id: JobID) async throws {
         try await database.transaction(.relaxed) { session in
-            _ = try session.query(
-                "DELETE FROM durable_job_attachment WHERE job = ?", [.integer(id.rawValue)])
+            try AttachmentTable.remove([[.integer(id.rawValue)]], session)
         }
     }
 

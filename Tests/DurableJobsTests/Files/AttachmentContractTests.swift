@@ -1,4 +1,5 @@
 #if DurableJobs
+import DurableJobFiles
 import DurableJobs
 import Operations
 import Testing
@@ -10,7 +11,7 @@ import Foundation
 #endif
 
 /// Attaches a number of equal bytes.
-private struct Attach: Job {
+struct Attach: Job {
     static let name = "attach"
     var byteCount: Int
     var failures = 0
@@ -31,7 +32,7 @@ struct AttachmentContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func attachmentIsCommittedWithItsJobAndRemoved(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue async throws in
+        try await withFileQueue(kind) { queue async throws in
             let plain = try await queue.enqueue(Echo(text: "plain"))
             let handles = try await queue.enqueue([0, 1, 100_000].map { Attach(byteCount: $0) })
             try await withWorker(queue, [Attach.self, Echo.self]) { _ async throws in
@@ -54,7 +55,7 @@ struct AttachmentContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func theLargestAttachmentsAreCommitted(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue async throws in
+        try await withFileQueue(kind) { queue async throws in
             let largest = JobContext.largestAttachment
             let handles = try await queue.enqueue((0..<6).map { _ in Attach(byteCount: largest) })
             let tooLarge = try await queue.enqueue(Attach(byteCount: largest + 1), .retry(3))
@@ -72,7 +73,7 @@ struct AttachmentContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func failedOrCancelledAttemptLeavesNone(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue async throws in
+        try await withFileQueue(kind) { queue async throws in
             let failed = try await queue.enqueue(Attach(byteCount: 5, failures: 1))
             let cancelled = try await queue.enqueue(Attach(byteCount: 5))
             let ghost = try await Ghost(queue, performing: [Attach.name])
@@ -92,7 +93,7 @@ struct AttachmentContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func fencedAttemptLeavesNoneAndARepeatedCommitAddsNone(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue async throws in
+        try await withFileQueue(kind) { queue async throws in
             let handle = try await queue.enqueue(Attach(byteCount: 5))
             let slow = try await Ghost(queue, performing: [Attach.name])
             let quick = try await Ghost(queue, performing: [Attach.name])
@@ -117,7 +118,7 @@ struct AttachmentContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func jobJoinsACompletedOneUntilItsAttachmentIsRemoved(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue async throws in
+        try await withFileQueue(kind) { queue async throws in
             let first = try await queue.enqueue(Attach(byteCount: 5), .unique(by: "a"))
             let other = try await queue.enqueue(Echo(text: "other"), .unique(by: "a"))
             try await withWorker(queue, [Attach.self, Echo.self]) { _ async throws in
@@ -156,7 +157,7 @@ struct AttachmentContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func attachmentsArePrunedWithTheirJobs(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue async throws in
+        try await withFileQueue(kind) { queue async throws in
             let handle = try await completedJob(in: queue)
             try await queue.prune(endedFor: .seconds(3600))
             #expect(try await queue.attachment(of: handle.id) == bytes(5))
@@ -170,64 +171,17 @@ struct AttachmentContractTests {
 
     @Test(arguments: StoreKind.allCases)
     func jobsArePostponedAtTheLimit(_ kind: StoreKind) async throws {
-        try await withQueue(kind) { queue async throws in
+        try await withFileQueue(kind, attachmentLimit: 5) { queue async throws in
             let first = try await completedJob(in: queue)
             // The next worker asks the store before it begins.
             let second = try await queue.enqueue(Attach(byteCount: 5))
-            var options = testOptions
-            options.attachmentLimit = 5
-            try await withWorker(queue, [Attach.self], options: options) { _ async throws in
+            try await withWorker(queue, [Attach.self]) { _ async throws in
                 while try await queue.info(second.id)?.state != .retryable { await Task.yield() }
                 let reason = try await queue.explain(second.id)
                 #expect(reason.contains("was postponed") && reason.contains("5 bytes or more"))
                 try await queue.removeAttachment(of: first.id)
                 #expect(try await second.value == 5)
             }
-        }
-    }
-
-    /// What takes the migrations of all later versions back. The indexes that these have replaced
-    /// may have their new columns.
-    private static let changesToTheFirstVersion = [
-        "DROP TABLE durable_job_attachment", "DROP INDEX durable_job_archive_ended",
-        "DROP INDEX durable_job_unchecked", "ALTER TABLE durable_job DROP COLUMN unchecked",
-        "ALTER TABLE durable_job_worker DROP COLUMN is_stopping", "DROP INDEX durable_job_suspect",
-        "DROP INDEX durable_job_archive_key", "DROP INDEX durable_job_ended_key",
-        "DROP INDEX durable_job_batch_age", "DROP INDEX durable_job_claimable",
-        "DROP INDEX durable_job_exclusive", "ALTER TABLE durable_job DROP COLUMN parked",
-        "ALTER TABLE durable_job_archive DROP COLUMN unique_key",
-        "ALTER TABLE durable_job_batch DROP COLUMN writer_until",
-        "ALTER TABLE durable_job_schema DROP COLUMN compatible",
-        "ALTER TABLE durable_job DROP COLUMN claim",
-        "ALTER TABLE durable_job_archive DROP COLUMN claim", "DROP INDEX durable_job_dead_letter",
-        "DROP INDEX durable_job_listed", "ALTER TABLE durable_job DROP COLUMN dead_workers",
-        "ALTER TABLE durable_job_worker DROP COLUMN ended_at",
-        "UPDATE durable_job_schema SET version = 1",
-    ]
-
-    @Test(arguments: StoreKind.allCases)
-    func theStoreOfTheFirstVersionIsMigrated(_ kind: StoreKind) async throws {
-        try await withStorage(kind) { storage in
-            let first = try await JobQueue("tests", in: storage)
-            let handle = try await first.enqueue(Attach(byteCount: 5), .unique(by: "a"))
-            try await first.store.database.transaction(.durable) { session in
-                for change in Self.changesToTheFirstVersion { _ = try session.query(change) }
-                // PostgreSQL takes no schema in the name of an index that is made.
-                guard kind == .file else { return }
-                _ = try session.query("CREATE INDEX durable_job_ready ON durable_job (id)")
-            }
-            await first.close()
-            let queue = try await JobQueue("tests", in: storage)
-            let rows = try await queue.store.database.transaction(.relaxed) {
-                try $0.query("SELECT version FROM durable_job_schema").map { $0.integer(0) }
-            }
-            #expect(rows == [Int64(JobSchema.version)])
-            #expect(try await queue.enqueue(Attach(byteCount: 6), .unique(by: "a")) == handle)
-            try await withWorker(queue, [Attach.self]) { _ async throws in
-                _ = try await queue.handle(of: Attach.self, id: handle.id).value
-            }
-            #expect(try await queue.attachment(of: handle.id) == bytes(5))
-            await queue.close()
         }
     }
 }

@@ -1,18 +1,11 @@
 #if DurableJobs
-
-/// A staged file and the name that it gets after the commit.
-package struct StagedOutput: Sendable, Codable, Hashable {
-    package let staged: String
-    package let final: String
-    /// The name of a file in the folder of staged files, which no other folder has. Nil in jobs of
-    /// older versions.
-    package var mark: String?
-}
+package import DurableJobs
+import Operations
 
 /// A completed job whose files may still have their staged names.
 package struct UnpublishedJob: Sendable {
     package let id: JobID
-    /// The text of `StagedFiles`.
+    /// The text of ``StagedFiles``.
     package let outputs: String
     package let endedAt: Int64
 
@@ -67,26 +60,6 @@ extension JobStore {
                 """, ids.map { [.integer($0.rawValue), .integer(age.milliseconds)] }
             ).joined().map(UnpublishedJob.init)
         }
-    }
-
-    /// Gives the files of committed jobs their final names, and records for which jobs this has
-    /// succeeded.
-    ///
-    /// - Parameter jobs: the jobs with the text of ``StagedFiles``.
-    /// - Returns: whether there is such a job.
-    @discardableResult
-    package func publish(_ jobs: [(job: JobID, outputs: String)]) async throws -> Bool {
-        let published = Publishing.publish(jobs)
-        guard !published.isEmpty else { return false }
-        try await database.transaction(.relaxed) { try markPublished(published, $0) }
-        return true
-    }
-
-    /// Records that the files of the jobs have their final names.
-    func markPublished(_ ids: some Sequence<JobID>, _ session: any SQLSession) throws {
-        _ = try session.batch(
-            "UPDATE durable_job SET unpublished = 0 WHERE id = ?",
-            ids.sorted().map { [.integer($0.rawValue)] })
     }
 
     /// Returns the attempts, of those given by job and number, that may still run.

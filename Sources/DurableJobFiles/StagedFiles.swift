@@ -1,6 +1,6 @@
 #if DurableJobs
+import DurableJobs
 import OperationsRuntime
-import Operations
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -18,14 +18,23 @@ import Android
 import Darwin
 #endif
 
-/// The staged files of one attempt; see steps 3 to 6 of Protocol.md.
+/// A staged file and the name that it gets after the commit.
+struct StagedOutput: Sendable, Codable, Hashable {
+    let staged: String
+    let final: String
+    /// The name of a file in the folder of staged files, which no other folder has. Nil in jobs of
+    /// older versions.
+    var mark: String?
+}
+
+/// The staged files of one attempt; see the steps in DurableJobFiles.docc.
 final class StagedFiles: Sendable {
     private let outputs = Locked<[StagedOutput]>([])
 
     /// Returns a new name beside the final one.
     func stage(_ final: String, job: JobID, attempt: Int) throws -> String {
         if Faults.direct { return final }
-        let folder = StagePath.folder(of: final)
+        let folder = PathText.folder(of: final)
         let staging = StagePath.staging(in: folder)
         try FileManager.default.createDirectory(
             atPath: staging, withIntermediateDirectories: true)
@@ -63,11 +72,6 @@ final class StagedFiles: Sendable {
 
 /// The names of staged files.
 enum StagePath {
-    static func folder(of file: String) -> String {
-        guard let slash = file.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-        return slash == file.startIndex ? "/" : String(file[..<slash])
-    }
-
     static func staging(in folder: String) -> String {
         folder == "/" ? "/.stage" : "\(folder)/.stage"
     }
@@ -90,7 +94,7 @@ extension StagedOutput {
         let parts = staged.utf8.split(separator: UInt8(ascii: "/"))
         let name = parts.last.map { String(Substring($0)) } ?? ""
         return StagePath.attempt(of: name)?.job == job
-            && staged == "\(StagePath.staging(in: StagePath.folder(of: final)))/\(name)"
+            && staged == "\(StagePath.staging(in: PathText.folder(of: final)))/\(name)"
     }
 }
 
@@ -142,7 +146,7 @@ enum Publishing {
             var isComplete = true
             for output in outputs {
                 if output.isStaged(by: job), rename(output) {
-                    folders.insert(StagePath.folder(of: output.final))
+                    folders.insert(PathText.folder(of: output.final))
                 } else {
                     // This machine does not see the folder, or may not write to it.
                     isComplete = false
@@ -161,7 +165,7 @@ enum Publishing {
     /// it was renamed, provided that this machine sees the folder in which the file was. A file
     /// with the final name may be an older one, on a machine that does not.
     private static func rename(_ output: StagedOutput) -> Bool {
-        let staging = StagePath.folder(of: output.staged)
+        let staging = PathText.folder(of: output.staged)
         #if canImport(Glibc)
         let result = Glibc.rename(output.staged, output.final)
         #elseif canImport(Musl)
