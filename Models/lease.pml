@@ -14,6 +14,7 @@
  * Sources:
  *   DurableJobs/Store
  *   DurableJobs/Worker
+ *   DurableJobFiles
  */
 
 mtype = { available, running, completed, discarded };

@@ -12,15 +12,6 @@
 //   StagedFiles                  names, renames, marks of folders
 //   LeftFiles                    ends that a dead worker has not published
 //
-// The input is a package interface of DurableJobs, which knows nothing of this module. Without the
-// package's trait `DurableJobs`, this module contains nothing but the declaration below: the
-// compiler's error for a use names the remedy.
-
-#if !DurableJobs
-/// Needs the package trait `DurableJobs` of swift-operations.
-@available(
-    *, unavailable,
-    message: "enable the package's trait: .package(url: …, traits: [\"DurableJobs\"])"
-)
-public enum DurableJobFilesNeedsATrait {}
-#endif
+// The input is a package interface of DurableJobs (`JobExtension`), which knows nothing of this
+// module. Without the package's trait `DurableJobs` this module is empty, and the compiler's error
+// for a use of DurableJobs names the remedy.
