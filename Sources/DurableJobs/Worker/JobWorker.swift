@@ -36,7 +36,8 @@ public final class JobWorker: Sendable {
         /// A death is a process that does not come back, and counts for all jobs that the worker
         /// had claimed. A job that lacks one death of the limit runs alone in its worker, so that
         /// only the cause dies again. The death of a worker that was asked to stop counts for no
-        /// job.
+        /// job. The last death discards the job when the process has not come back for four leases
+        /// more; until then the job counts as running.
         public var deathLimit = 3
         /// How long running jobs may go on when the worker is asked to stop; 10 s unless set. After
         /// that the worker cancels them and hands them back.

@@ -64,8 +64,10 @@ struct PostgresMigrationTests {
     @Test func programsWriteWhileAnIndexIsMade() async throws {
         try await withOldTables { url, connection in
             let session = PostgresSession(connection)
-            try session.execute("BEGIN")
             _ = try session.query(Self.job)
+            // The snapshot of this transaction holds up the index, and no change of a table.
+            try session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+            _ = try session.query("SELECT 1")
             let migration = Task { try await JobStorage.postgres(url).migrate() }
             let writer = try PostgresTarget(url).connect()
             defer { PQfinish(writer) }
@@ -75,7 +77,10 @@ struct PostgresMigrationTests {
                 SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
                     AND wait_event_type = 'Lock' AND query LIKE 'CREATE INDEX%'
                 """, []
-            ).isEmpty { await Task.yield() }
+            ).isEmpty {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
             try other.execute("SET lock_timeout = '5s'")
             for _ in 0..<3 { _ = try other.query(Self.job) }
             try session.execute("COMMIT")
