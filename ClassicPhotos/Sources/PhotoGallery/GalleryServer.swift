@@ -2,7 +2,8 @@ import Departures
 import Hummingbird
 public import Logging
 import NIOCore
-public import PhotoPipeline
+import Operations
+@_spi(ClassicPhotos) public import PhotoPipeline
 import ServiceLifecycle
 import UnixSignals
 
@@ -24,6 +25,12 @@ public struct GalleryServer: Sendable {
         public var title: String
         /// The photos.
         public var records: [PhotoRecord]
+        /// Reads the list again, to show new photos and to remove deleted ones; nil for a list that
+        /// stays as it is.
+        ///
+        /// The closure runs on a thread that may block. It returns nil if the list cannot be read
+        /// now, and the present photos stay.
+        public var reading: (@Sendable () -> PhotoList?)?
         /// The options for processing the photos.
         public var options: PhotoListSession.Options
         /// The port; 0 for any free port.
@@ -81,6 +88,7 @@ public struct GalleryServer: Sendable {
     }
 
     private let configuration: Configuration
+    private let catalog: PhotoCatalog
     let pages: GalleryPages
     let viewer: PhotoViewer
 
@@ -89,11 +97,10 @@ public struct GalleryServer: Sendable {
         self.configuration = configuration
         let options = configuration.options
         let loader = PhotoLoader(downloader: downloader, options: options.forLoader)
+        catalog = PhotoCatalog(configuration.records)
         self.pages = GalleryPages(
-            records: configuration.records, options: options, loader: loader,
-            limits: configuration.limits)
-        self.viewer = PhotoViewer(
-            records: configuration.records, options: options, loader: loader)
+            catalog: catalog, options: options, loader: loader, limits: configuration.limits)
+        self.viewer = PhotoViewer(catalog: catalog, options: options, loader: loader)
     }
 
     /// Serves until the program receives SIGINT or SIGTERM, or the task is cancelled.
@@ -111,11 +118,15 @@ public struct GalleryServer: Sendable {
         // Run in a separate task: cancelling a server that listens crashes the program if the
         // server has just accepted a connection, https://github.com/apple/swift-nio/issues/3481.
         let running = Task { try await services.run() }
+        let following = configuration.reading.map { reading in
+            Task { await ListFollower(catalog: catalog, pages: pages, reading: reading).run() }
+        }
         let result = await withTaskCancellationHandler {
             await running.result
         } onCancel: {
             Task { await services.triggerGracefulShutdown() }
         }
+        following?.cancel()
         await pages.closeAll()
         await viewer.close()
         do {
@@ -177,13 +188,14 @@ public struct GalleryServer: Sendable {
                 origins: configuration.origins))
         router.add(middleware: CompressionMiddleware())
         PageRoutes().add(to: router)
-        StatusRoutes(photoCount: configuration.records.count, pages: pages, viewer: viewer)
+        StatusRoutes(catalog: catalog, pages: pages, viewer: viewer)
             .add(to: router)
         let group = router.group("api")
-        APIRoutes(configuration: configuration, pages: pages).add(to: group)
-        OrderRoutes(configuration: configuration, pages: pages).add(to: group)
+        APIRoutes(configuration: configuration, catalog: catalog, pages: pages).add(to: group)
+        OrderRoutes(catalog: catalog, facts: configuration.options.facts, pages: pages)
+            .add(to: group)
         EngineRoutes(pages: pages).add(to: group)
-        PhotoRoutes(records: configuration.records, viewer: viewer, pages: pages).add(to: group)
+        PhotoRoutes(catalog: catalog, viewer: viewer, pages: pages).add(to: group)
         return router
     }
 }

@@ -284,7 +284,7 @@ extension Process {
             for (position, plan) in batch.plan(records).enumerated() {
                 guard case .process(_, let version?) = plan else { continue }
                 let name = records[position].name
-                guard !version.isFresh else {
+                guard !version.isFresh() else {
                     isWaiting = isWaiting || seen[name] != version
                     continue
                 }
@@ -314,15 +314,6 @@ extension Process {
             if case .process(_, let version?) = plan { versions[record.name] = version }
         }
         return versions
-    }
-}
-
-extension PhotoVersion {
-    /// Whether the file was changed within the last second.
-    fileprivate var isFresh: Bool {
-        guard let modified else { return false }
-        let time = Double(modified.seconds) + Double(modified.nanoseconds) / 1e9
-        return (0..<1).contains(Date.now.timeIntervalSince1970 - time)
     }
 }
 

@@ -3,7 +3,8 @@ import DemoOrigin
 import Logging
 import PhotoGallery
 import PhotoImaging
-import PhotoPipeline
+@_spi(ClassicPhotos) import PhotoPipeline
+import Synchronization
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -117,12 +118,14 @@ struct Serve: AsyncParsableCommand {
                     limits: downloading.downloadLimits, allowing: downloading.allowedHosts
                 ) { downloader in
                     let loaded = try await LoadedSource(
-                        source, followingLinks: follow, with: downloader)
+                        source, followingLinks: follow, isChanging: true, with: downloader)
                     for line in loaded.skippedFileLines { Terminal.writeError("\(line)\n") }
                     if let remark = loaded.remark { StandardOutput.writeLine(remark) }
-                    try await serve(
-                        loaded.list.records, title: loaded.title, with: downloader,
-                        token: GalleryToken())
+                    if loaded.list.records.isEmpty {
+                        StandardOutput.writeLine(
+                            "The folder has no photos yet. The page shows new ones as they come.")
+                    }
+                    try await serve(loaded, with: downloader, token: GalleryToken())
                 }
             } else {
                 try await serveDemo()
@@ -147,14 +150,13 @@ struct Serve: AsyncParsableCommand {
                 let loaded = try await LoadedSource(origin.propertyListURL, with: downloader)
                 // Everybody may see the demo, but not use the network from elsewhere.
                 let token = GalleryServer.isThisMachine(host) ? nil : GalleryToken()
-                try await serve(
-                    loaded.list.records, title: "Classic Photos", with: downloader, token: token)
+                try await serve(loaded, title: "Classic Photos", with: downloader, token: token)
             }
         }
     }
 
     private func serve(
-        _ records: [PhotoRecord], title: String, with downloader: PhotoDownloader,
+        _ loaded: LoadedSource, title: String? = nil, with downloader: PhotoDownloader,
         token: GalleryToken?
     ) async throws {
         var options = PhotoListSession.Options()
@@ -166,7 +168,9 @@ struct Serve: AsyncParsableCommand {
         try await timelineOption.recording { timeline in
             options.timeline = timeline
             var configuration = GalleryServer.Configuration(
-                title: title, records: records, options: options, port: port ?? Self.usualPorts[0])
+                title: title ?? loaded.title, records: loaded.list.records, options: options,
+                port: port ?? Self.usualPorts[0])
+            configuration.reading = loaded.rereading.map(Self.complaining)
             configuration.host = host
             configuration.token = token
             configuration.origins = origins
@@ -177,6 +181,31 @@ struct Serve: AsyncParsableCommand {
             }
             try await serve(configuration, with: downloader)
         }
+    }
+
+    /// Reads a list, and says once if that fails: a disk may be away for a while.
+    private static func complaining(
+        _ reading: @escaping @Sendable () throws(PhotoSourceError) -> PhotoList
+    ) -> @Sendable () -> PhotoList? {
+        let said = SaidProblem()
+        return {
+            do throws(PhotoSourceError) {
+                let list = try reading()
+                said.problem.withLock { $0 = nil }
+                return list
+            } catch {
+                let isNew = said.problem.withLock { problem in
+                    defer { problem = error }
+                    return problem != error
+                }
+                if isNew { Terminal.writeError("\(error). The page keeps its photos.\n") }
+                return nil
+            }
+        }
+    }
+
+    private final class SaidProblem: Sendable {
+        let problem = Mutex<PhotoSourceError?>(nil)
     }
 
     /// The ports that are tried one after the other if none was chosen.

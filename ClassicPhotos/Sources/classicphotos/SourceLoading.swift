@@ -17,11 +17,15 @@ struct LoadedSource {
     /// What was named beside other sources, and is none; each as a clause after its name.
     private var unusable: [PhotoSourceError] = []
     private let followsLinks: Bool
+    /// Reads the folder again, which may have no photos any more; nil for all other sources.
+    private(set) var rereading: (@Sendable () throws(PhotoSourceError) -> PhotoList)?
 
     /// Reads the source that the person named; otherwise ends the program with a message.
+    ///
+    /// - Parameter isChanging: whether a folder may have no photos yet.
     init(
         _ argument: String, enteringSubfolders: Bool = true, followingLinks: Bool = false,
-        with downloader: PhotoDownloader
+        isChanging: Bool = false, with downloader: PhotoDownloader
     ) async throws {
         followsLinks = followingLinks
         do {
@@ -33,11 +37,18 @@ struct LoadedSource {
             switch source {
             case .folder(let url):
                 title = Self.title(of: url, argument)
-                list = try await Self.blocking {
+                let rereading: @Sendable () throws(PhotoSourceError) -> PhotoList = {
+                    () throws(PhotoSourceError) in
                     try PhotoList.read(
+                        changingFolder: url, named: name, followingLinks: followingLinks)
+                }
+                list = try await Self.blocking {
+                    guard !isChanging else { return try rereading() }
+                    return try PhotoList.read(
                         folder: url, named: name, enteringSubfolders: enteringSubfolders,
                         followingLinks: followingLinks)
                 }
+                if isChanging { self.rereading = rereading }
                 folders = [url]
             case .file(let url):
                 title = Self.title(of: url, argument)

@@ -166,6 +166,25 @@ struct ServeTests {
         }
     }
 
+    @Test func emptyFolderWaitsForItsFirstPhoto() async throws {
+        try await withTemporaryFolder { folder in
+            let status = try await serving([folder.path]) { port, line in
+                #expect(line.hasPrefix("0 photos are at "))
+                let fields = try token(in: line)
+                try makePictures(1, in: folder)
+                var list = ""
+                let isThere = try await eventually {
+                    list = try await TestClient.send(
+                        "http://localhost:\(port)/api/photos", headers: fields
+                    ).text
+                    return list.contains("photo1.jpg")
+                }
+                #expect(isThere, "\(list)")
+            }
+            #expect(status == .exited(0))
+        }
+    }
+
     /// Another user of this machine can connect, too, and may not read the folder.
     @Test func ownPhotosNeedTokenOfPrintedAddress() async throws {
         try await withTemporaryFolder { folder in

@@ -57,6 +57,74 @@ struct GridBrowserTests {
         }
     }
 
+    @Test func photosStayInPlaceWhileOthersComeAndGo() async throws {
+        let names = (10..<70).map { "photo\($0).jpg" }
+        try await withGalleryOfFolder(names) { gallery, folder in
+            try await Browser.run(width: 1000, height: 800) { browser in
+                try await browser.resize(width: 900, height: 800)
+                try await browser.open(gallery.url)
+                try await browser.wait(for: "\(Self.onScreen).length >= 12", "the grid is filled")
+                _ = try await browser.evaluate("scrollTo(0, 900)")
+                try await browser.wait(
+                    for: """
+                        \(Self.settled) && scrollY > 800 && \(Self.onScreen).every(
+                            cell => cell.dataset.picture === 'filtered')
+                        """, "the photos on the screen are shown")
+                let top = "return String(Math.round(kept.getBoundingClientRect().top))"
+                let before = try await browser.evaluate(
+                    """
+                    const header = document.getElementById('header').getBoundingClientRect().bottom;
+                    window.kept = \(Self.onScreen).find(
+                        cell => cell.getBoundingClientRect().top >= header);
+                    window.wasEmptied = false;
+                    new MutationObserver(() => {
+                        if (kept.dataset.picture === 'none') wasEmptied = true;
+                    }).observe(kept, { attributes: true });
+                    \(top)
+                    """)
+                for name in ["a.jpg", "b.jpg", "c.jpg", "d.jpg", "e.jpg"] { try folder.write(name) }
+                try folder.remove("photo10.jpg")
+                try await browser.wait(
+                    for: "kept.getAttribute('aria-setsize') === '64'",
+                    "the new photos have places")
+                #expect(try await browser.evaluate(top) == before)
+                // The cell was neither replaced nor emptied.
+                #expect(
+                    try await browser.evaluate(
+                        "return String(kept.isConnected && !wasEmptied)") == "true")
+                _ = try await browser.evaluate("scrollTo(0, 0)")
+                try await browser.wait(
+                    for: """
+                        [...document.querySelectorAll('.row')].slice(0, 5).map(
+                            cell => cell.querySelector('.row-name').textContent).join()
+                            === 'a.jpg,b.jpg,c.jpg,d.jpg,e.jpg'
+                        """, "the new photos are at the top")
+                #expect(try await browser.consoleMessages() == [])
+            }
+        }
+    }
+
+    @Test func deletedPhotoClosesItsView() async throws {
+        try await withGalleryOfFolder(["a.jpg", "b.jpg"]) { gallery, folder in
+            try await Browser.run(width: 1000, height: 800) { browser in
+                try await browser.open(gallery.url)
+                try await browser.wait(
+                    for: "document.querySelector('.row .row-name')?.textContent === 'a.jpg'",
+                    "the name is known")
+                _ = try await browser.evaluate(
+                    "document.querySelector('.row[data-row=\"0\"] .row-link').click()")
+                try await browser.wait(for: DetailView.isOpen, "the view is open")
+                try folder.remove("a.jpg")
+                try await browser.wait(for: DetailView.isClosed, "the view is closed")
+                try await browser.wait(
+                    for: """
+                        document.getElementById('notice-text').textContent
+                            === 'This photo is no longer there.'
+                        """, "the page says why")
+            }
+        }
+    }
+
     @Test func cellsDoNotMoveWhenPhotosArrive() async throws {
         try await withPage { browser, _ in
             let places = """

@@ -62,6 +62,34 @@ extension PhotoListController {
         return actions
     }
 
+    /// Photos were added, changed or deleted.
+    ///
+    /// All other rows keep their photos and what is in progress for them. A new photo whose row is
+    /// visible starts immediately if the list is settled.
+    ///
+    /// - Complexity: O(n) in the length of the list.
+    mutating func listChanged(
+        to contents: PhotoCatalog.Contents, changed rows: Set<Int>
+    ) -> [PhotoListAction] {
+        guard !isClosed else { return [] }
+        var actions: [PhotoListAction] = []
+        let changed = rows.filter(records.indices.contains).sorted()
+        for row in changed { cancel(Row(row), addingTo: &actions) }
+        latestVersion = latestVersion.next
+        records.replace(
+            contents.records, changed: Set(changed), empty: contents.emptyRows,
+            version: latestVersion)
+        findVisibleRows()
+        counts = records.counts
+        for row in changed where !contents.emptyRows.contains(row) {
+            actions.append(show(Row(row)))
+        }
+        startNaiveRows(addingTo: &actions)
+        if phase == .settled { scheduleVisibleRows(addingTo: &actions) }
+        checkInvariants()
+        return actions
+    }
+
     /// The page was closed; everything in progress is cancelled, and every later event is ignored.
     ///
     /// Suspended queues are resumed, so that their cancelled operations can leave.

@@ -12,14 +12,17 @@ extension PhotoListController {
 
     /// Checks that the tables are consistent; otherwise traps with a message.
     func _checkInvariants(countingRecords: Bool) {
-        precondition(counts.total == records.count, "Every photo is counted once.")
+        precondition(
+            counts.total == records.count - records.emptyRows.count,
+            "Every photo is counted once.")
         if countingRecords {
-            precondition(counts == PhotoStateCounts(of: records), "The counters are exact.")
+            precondition(counts == records.counts, "The counters are exact.")
         }
         precondition(!isClosed || work.isEmpty, "Nothing is in progress for a closed page.")
         for (row, attempt) in work {
             precondition(
-                records.indices.contains(row.index), "Work is in progress for a row that exists.")
+                records.indices.contains(row.index) && !records.emptyRows.contains(row.index),
+                "Work is in progress for a row that exists.")
             precondition(
                 attempt.generation <= latestGeneration,
                 "No generation is greater than the latest one.")

@@ -20,7 +20,7 @@ extension PhotoListController {
 
     /// Starts an attempt at a row, unless an attempt is in progress or no work is left.
     mutating func start(_ row: Row, addingTo actions: inout [PhotoListAction]) {
-        guard work[row] == nil else { return }
+        guard work[row] == nil, !records.emptyRows.contains(row.index) else { return }
         let record = records[row.index]
         let stage: PhotoWorkStage
         switch record.state {

@@ -21,7 +21,7 @@
 /// The controller cannot be copied, because a copy would return every action twice.
 ///
 /// - Complexity: each event takes time in the number of visible rows and rows in progress, never in
-///   the length of the list. Only ``listReplaced(with:)`` reads the whole list, once. In debug
+///   the length of the list. Only a change of the list itself reads the whole list, once. In debug
 ///   builds the controller checks itself after each event, which voids this promise for short
 ///   lists.
 public struct PhotoListController: ~Copyable, Sendable {

@@ -68,6 +68,7 @@ public actor PhotoListSession {
     private var revisions = RowRevisions()
     private var changeSignal: AsyncStream<Void>.Continuation?
     let progress = ProgressTable()
+    private var contents: ListSummary
 
     /// Creates the session of a page that has not reported its visible rows yet.
     ///
@@ -77,9 +78,18 @@ public actor PhotoListSession {
     ///   - loader: loads the photos. Pages with the same loader share downloads, decoded and
     ///     rendered pictures. Its limits and its capacity apply.
     public init(records: [PhotoRecord], options: Options, loader: PhotoLoader) {
+        self.init(contents: PhotoCatalog.Contents(records), options: options, loader: loader)
+    }
+
+    /// Creates the session of a page that shows the contents of a catalog.
+    @_spi(ClassicPhotos) public init(
+        contents: PhotoCatalog.Contents, options: Options, loader: PhotoLoader
+    ) {
         self.options = options
         self.loader = loader
-        self.controller = PhotoListController(records: records)
+        self.controller = PhotoListController(records: contents.records)
+        _ = controller.listChanged(to: contents, changed: contents.emptyRows)
+        self.contents = ListSummary(contents)
         self.pending = PendingOperations(
             downloads: options.downloads,
             filtrations: options.filtrations ?? options.capacity.processors.permits)
@@ -147,6 +157,13 @@ public actor PhotoListSession {
     /// A person asked to retry all failed rows; those that no retry can help stay as they are.
     public func retryOfAllRequested() { perform(controller.retryOfAllRequested()) }
 
+    /// Photos were added to the catalog, changed or deleted; see ``PhotoCatalog/update(to:)``.
+    @_spi(ClassicPhotos) public func listChanged(_ change: PhotoCatalog.Change) {
+        contents = ListSummary(change.contents)
+        for row in change.changedRows { pictures.remove(Row(row)) }
+        perform(controller.listChanged(to: change.contents, changed: change.changedRows))
+    }
+
     /// The page listens no more, but may come back; its work is cancelled.
     ///
     /// The pictures stay, and the page's next report of its visible rows starts the work again.
@@ -211,6 +228,24 @@ public actor PhotoListSession {
         public let revision: Int
         /// The progress of the downloads that have made progress since the last update.
         public let progress: [RowProgress]
+        /// The list that the rows belong to.
+        @_spi(ClassicPhotos) public let list: ListSummary
+    }
+
+    /// What a page must know of a list to show it.
+    @_spi(ClassicPhotos) public struct ListSummary: Sendable, Hashable {
+        /// The number of changes of the list so far.
+        public let revision: Int
+        /// The number of photos.
+        public let count: Int
+        /// Whether the photos are shown in the order of their rows, without gaps.
+        public let isInRowOrder: Bool
+
+        init(_ contents: PhotoCatalog.Contents) {
+            revision = contents.revision
+            count = contents.rows.count
+            isInRowOrder = contents.isInRowOrder
+        }
     }
 
     /// Returns the changes since the last call.
@@ -246,6 +281,7 @@ public actor PhotoListSession {
         noteChanges()
         let facts = options.facts.all
         let rows = controller.records.indices.filter { index in
+            guard !controller.records.emptyRows.contains(index) else { return false }
             let record = controller.records[index]
             return record.state != .new || controller.work[Row(index)] != nil
                 || facts[record.id] != nil
@@ -297,7 +333,7 @@ public actor PhotoListSession {
         }
         return Update(
             rows: updates, counts: controller.counts, queues: gauges,
-            revision: revisions.latest, progress: progress.take())
+            revision: revisions.latest, progress: progress.take(), list: contents)
     }
 
     private func pictureName(_ row: Row, _ state: PhotoState) -> String? {

@@ -9,9 +9,11 @@ public struct PhotoRecordTable: Sendable, RandomAccessCollection {
         var version: PictureVersion
     }
 
-    private let originals: [PhotoRecord]
+    private var originals: [PhotoRecord]
     private let originalVersion: PictureVersion
     private var changes: [Int: Change] = [:]
+    /// The rows without a photo.
+    private(set) var emptyRows: Set<Int> = []
 
     /// - Parameter version: the version of all pictures at the beginning.
     init(_ records: [PhotoRecord], version: PictureVersion) {
@@ -33,6 +35,27 @@ public struct PhotoRecordTable: Sendable, RandomAccessCollection {
 
     /// The version of the picture in a row.
     func version(of row: Int) -> PictureVersion { changes[row]?.version ?? originalVersion }
+
+    /// The number of photos in each state.
+    ///
+    /// - Complexity: O(n)
+    var counts: PhotoStateCounts {
+        var counts = PhotoStateCounts(of: self)
+        for row in emptyRows { counts[self[row].state] -= 1 }
+        return counts
+    }
+
+    /// Takes over another array of records, in which some rows have other photos than before.
+    ///
+    /// - Parameter version: the version of the pictures of these rows.
+    mutating func replace(
+        _ records: [PhotoRecord], changed rows: Set<Int>, empty emptyRows: Set<Int>,
+        version: PictureVersion
+    ) {
+        originals = records
+        self.emptyRows = emptyRows
+        for row in rows { changes[row] = Change(state: records[row].state, version: version) }
+    }
 
     /// Moves a photo to its next state.
     ///

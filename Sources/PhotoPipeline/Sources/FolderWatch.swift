@@ -16,7 +16,7 @@ import Musl
 import Android
 #endif
 
-/// Tells when a file appears or changes in the folders of a list.
+/// Tells when a file appears, changes or goes in the folders of a list.
 ///
 /// The system tells of changes (inotify on Linux), so that a watch costs nothing while nothing
 /// changes. The system does not tell of changes that another machine makes in a network folder.
@@ -41,6 +41,7 @@ public final class FolderWatch: Sendable {
 
     private static let events =
         UInt32(IN_CLOSE_WRITE) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO) | UInt32(IN_ATTRIB)
+        | UInt32(IN_DELETE) | UInt32(IN_MOVED_FROM) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF)
     #endif
 
     /// Begins a watch of no folders.

@@ -40,6 +40,12 @@ struct LocalFile: Sendable, Hashable {
         self.init(path, in: folder)
     }
 
+    /// The name in messages: the path in the folder, or the last component. Whoever sees a message
+    /// need not know where on the machine the photos are.
+    var shownName: String {
+        displayText(folder.flatMap { path.suffix(below: $0) } ?? path.name)
+    }
+
     /// Opens the file, without waiting for the other end of a pipe.
     ///
     /// - Returns: the descriptor, or -1 with `errno` set: `ELOOP` for a file that leads out of its

@@ -143,7 +143,7 @@ extension LocalFiles {
         guard let file = LocalFile(url, in: folder) else {
             return failure("There is no file with that name.", .noFile, ["name": ""])
         }
-        let name = file.path.description
+        let name = file.shownName
         do throws(PhotoSourceError) {
             // One byte more than the limit reveals that the file is larger.
             let bytes = try bytes(of: file, limit: limit + 1, named: name)

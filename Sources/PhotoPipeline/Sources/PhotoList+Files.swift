@@ -92,6 +92,22 @@ extension PhotoList {
         var reader = try FolderReader(
             folder, named: name, entersSubfolders: entersSubfolders, followsLinks: followsLinks,
             limits: limits)
+        let list = try reader.read()
+        guard !list.records.isEmpty else { throw reader.noPictures }
+        return list
+    }
+
+    /// Finds the pictures in a folder whose contents may change; there may be none yet.
+    ///
+    /// Everything else is as in
+    /// ``read(folder:named:enteringSubfolders:followingLinks:limits:)``.
+    @_spi(ClassicPhotos) public static func read(
+        changingFolder folder: URL, named name: String?, followingLinks followsLinks: Bool
+    ) throws(PhotoSourceError) -> PhotoList {
+        let name = name ?? PhotoURL.name(of: folder)
+        var reader = try FolderReader(
+            folder, named: name, entersSubfolders: true, followsLinks: followsLinks,
+            limits: .standard)
         return try reader.read()
     }
 }

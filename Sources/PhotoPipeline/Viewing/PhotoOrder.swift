@@ -30,11 +30,13 @@ public final class PhotoOrder: Sendable {
     private struct Prepared {
         /// The names without case and accents.
         var names: [String]?
-        var rowsByName: [Int]?
+        var placesByName: [Int]?
         var files: [FileFacts]?
     }
 
+    /// The photos in the order of the list, and their rows.
     private let records: [PhotoRecord]
+    private let rows: [Int]
     private let facts: PhotoFactTable
     private let prepared = Mutex(Prepared())
 
@@ -43,6 +45,14 @@ public final class PhotoOrder: Sendable {
     ///   - facts: the facts of downloaded photos.
     public init(records: [PhotoRecord], facts: PhotoFactTable) {
         self.records = records
+        rows = Array(records.indices)
+        self.facts = facts
+    }
+
+    /// Finds and sorts the photos of a catalog, whose rows are the results.
+    @_spi(ClassicPhotos) public init(contents: PhotoCatalog.Contents, facts: PhotoFactTable) {
+        rows = contents.rows
+        records = rows.map { contents.records[$0] }
         self.facts = facts
     }
 
@@ -52,38 +62,49 @@ public final class PhotoOrder: Sendable {
     ///   - query: the text, regardless of case and accents; all photos contain an empty text.
     ///   - key: the order. Photos for which it is not known come last, in the order of the list.
     ///   - state: the state that the photos must have; nil for any.
-    ///   - states: the state of each photo of the list.
+    ///   - states: the state of the photo in each row.
     /// - Complexity: O(n log n) in the length of the list.
     public func rows(
         matching query: String, sortedBy key: Key, in state: PhotoState.Kind?,
         states: [PhotoState]
     ) -> [Int] {
-        var rows = key == .name ? rowsByName() : Array(records.indices)
-        if let state { rows = rows.filter { states[$0].kind == state } }
+        places(matching: query, sortedBy: key, in: state) { place in
+            // The list may have grown since the states were read.
+            let row = rows[place]
+            return states.indices.contains(row) ? states[row].kind : records[place].state.kind
+        }.map { rows[$0] }
+    }
+
+    private func places(
+        matching query: String, sortedBy key: Key, in kind: PhotoState.Kind?,
+        _ kindAt: (Int) -> PhotoState.Kind
+    ) -> [Int] {
+        var places = key == .name ? placesByName() : Array(records.indices)
+        if let kind { places = places.filter { kindAt($0) == kind } }
         let query = Self.folded(query)
         if !query.isEmpty {
             let names = names()
-            rows = rows.filter { names[$0].contains(query) }
+            places = places.filter { names[$0].contains(query) }
         }
         switch key {
-        case .list, .name: return rows
-        case .state: return sorted(rows) { -states[$0].kind.rank }
+        case .list, .name: return places
+        case .state: return sorted(places) { -kindAt($0).rank }
         case .date:
             let (all, files) = (facts.all, files())
-            return sorted(rows) { row in
-                all[records[row].id]?.taken.flatMap(Self.seconds) ?? files[row].seconds
+            return sorted(places) { place in
+                all[records[place].id]?.taken.flatMap(Self.seconds) ?? files[place].seconds
             }
         case .size:
             let (all, files) = (facts.all, files())
-            return sorted(rows) { all[records[$0].id]?.byteCount ?? files[$0].byteCount }
+            return sorted(places) { all[records[$0].id]?.byteCount ?? files[$0].byteCount }
         }
     }
 
     /// Sorts by descending values; equal values keep their order, and unknown ones come last.
-    private func sorted(_ rows: [Int], by value: (Int) -> Int?) -> [Int] {
-        rows.map { (row: $0, value: value($0) ?? .min) }
-            .sorted { ($1.value, $0.row) < ($0.value, $1.row) }
-            .map(\.row)
+    private func sorted(_ places: [Int], by value: (Int) -> Int?) -> [Int] {
+        places.map { (place: $0, value: value($0) ?? .min) }
+            .sorted { ($1.value, $0.place) < ($0.value, $1.place) }
+            .map(\.place)
     }
 
     // MARK: Preparation
@@ -97,14 +118,14 @@ public final class PhotoOrder: Sendable {
         return names
     }
 
-    private func rowsByName() -> [Int] {
-        if let rows = prepared.withLock({ $0.rowsByName }) { return rows }
+    private func placesByName() -> [Int] {
+        if let places = prepared.withLock({ $0.placesByName }) { return places }
         let names = records.map { NaturalOrder($0.name) }
-        let rows = records.indices.sorted { left, right in
+        let places = records.indices.sorted { left, right in
             names[left] == names[right] ? left < right : names[left] < names[right]
         }
-        prepared.withLock { $0.rowsByName = rows }
-        return rows
+        prepared.withLock { $0.placesByName = places }
+        return places
     }
 
     private func files() -> [FileFacts] {

@@ -25,14 +25,15 @@ import Foundation
 ///
 /// One viewer serves all pages of a list. Call it from any task.
 public actor PhotoViewer {
+    /// A request names its photo by the identifier: the row may get a changed photo later.
     private enum Request: Hashable {
-        case original(Row)
-        case details(Row)
-        case picture(Row, side: Int, filters: [ImageFilter])
-        case result(Row, PhotoRecipe)
+        case original(PhotoID)
+        case details(PhotoID)
+        case picture(PhotoID, side: Int, filters: [ImageFilter])
+        case result(PhotoID, PhotoRecipe)
     }
 
-    private let records: [PhotoRecord]
+    private let catalog: PhotoCatalog
     private let loader: PhotoLoader
     private let cache: Mutex<ByteCache<Request, PhotoFile>>
     /// The size of the decoded pictures and of the list's pictures in memory, for tests.
@@ -61,7 +62,16 @@ public actor PhotoViewer {
         records: [PhotoRecord], options: PhotoListSession.Options, loader: PhotoLoader,
         byteLimit: Int = 256 << 20
     ) {
-        self.records = records
+        self.init(
+            catalog: PhotoCatalog(records), options: options, loader: loader, byteLimit: byteLimit)
+    }
+
+    /// Creates a viewer of the photos that a catalog has at the time of each request.
+    @_spi(ClassicPhotos) public init(
+        catalog: PhotoCatalog, options: PhotoListSession.Options, loader: PhotoLoader,
+        byteLimit: Int = 256 << 20
+    ) {
+        self.catalog = catalog
         self.loader = loader
         cache = Mutex(ByteCache(byteLimit: byteLimit))
         downloads.name = "Viewer download queue"
@@ -86,9 +96,12 @@ public actor PhotoViewer {
     ///
     /// - Throws: the failure, in words for people, or `cancelled`.
     public func original(of row: Row) async throws(PhotoStageStop) -> PhotoFile {
-        let request = Request.original(row)
+        try await original(of: try record(at: row))
+    }
+
+    private func original(of record: PhotoRecord) async throws(PhotoStageStop) -> PhotoFile {
+        let request = Request.original(record.id)
         if let original = cache.withLock({ $0.value(for: request) }) { return original }
-        let record = try record(at: row)
         guard let url = record.url else { throw .failed(Self.noAddress(record)) }
         let original = try await shared(request, in: downloads, named: "Original \(record.name)") {
             [loader] in
@@ -108,8 +121,8 @@ public actor PhotoViewer {
     public func details(of row: Row) async throws(PhotoStageStop) -> PhotoDetails {
         let record = try record(at: row)
         let name = "Details of \(record.name)"
-        return try await shared(.details(row), in: requests, named: name) { [loader] in
-            let original = try await self.original(of: row)
+        return try await shared(.details(record.id), in: requests, named: name) { [loader] in
+            let original = try await self.original(of: record)
             let limits = record.url.map(loader.options.limits.limits) ?? .standard
             let reading = loader.pixels.add("Read \(record.name)", .priority(.high)) {
                 try pixelStage(.decode) { () throws(ImagingError) in
@@ -129,7 +142,8 @@ public actor PhotoViewer {
     public nonisolated func pictureInMemory(
         of row: Row, fitting side: Int?, filters: [ImageFilter]
     ) -> PhotoFile? {
-        let request = Self.request(for: row, side, filters)
+        guard let record = catalog.contents.record(at: row.index) else { return nil }
+        let request = Self.request(for: record.id, side, filters)
         // Only a picture that is missing for its request counts as a miss.
         return cache.withLock { $0.contains(request) ? $0.value(for: request) : nil }
     }
@@ -145,35 +159,35 @@ public actor PhotoViewer {
     public func picture(
         of row: Row, fitting side: Int?, filters: [ImageFilter]
     ) async throws(PhotoStageStop) -> PhotoFile {
-        switch Self.request(for: row, side, filters) {
+        let record = try record(at: row)
+        switch Self.request(for: record.id, side, filters) {
         case .result(_, let recipe):
-            return try await result(of: row, by: recipe)
+            return try await result(of: record, by: recipe)
         case let request:
-            return try await picture(request, of: row, side ?? Self.largestKeptSide, filters)
+            return try await picture(request, of: record, side ?? Self.largestKeptSide, filters)
         }
     }
 
     /// The request for a picture: a large one is made as a result is, in one piece.
     private static func request(
-        for row: Row, _ side: Int?, _ filters: [ImageFilter]
+        for id: PhotoID, _ side: Int?, _ filters: [ImageFilter]
     ) -> Request {
         if let side, side <= largestKeptSide {
-            return .picture(row, side: side, filters: filters)
+            return .picture(id, side: side, filters: filters)
         }
         let recipe = PhotoRecipe(
             filters: filters, size: side.map { PixelSize(width: $0, height: $0) }, format: .jpeg,
             quality: quality, keepsMetadata: false)
-        return .result(row, recipe)
+        return .result(id, recipe)
     }
 
     private func picture(
-        _ request: Request, of row: Row, _ side: Int, _ filters: [ImageFilter]
+        _ request: Request, of record: PhotoRecord, _ side: Int, _ filters: [ImageFilter]
     ) async throws(PhotoStageStop) -> PhotoFile {
         if let picture = cache.withLock({ $0.value(for: request) }) { return picture }
-        let record = try record(at: row)
         let name = "Picture of \(record.name), \(side) px"
         let picture = try await shared(request, in: requests, named: name) { [loader] in
-            let file = try await self.original(of: row)
+            let file = try await self.original(of: record)
             guard let original = file.original else { throw PhotoStageStop.cancelled }
             let wanted = PhotoRequest(
                 url: original.url, in: record.folder,
@@ -204,12 +218,17 @@ public actor PhotoViewer {
     public func result(
         of row: Row, by recipe: PhotoRecipe
     ) async throws(PhotoStageStop) -> PhotoFile {
-        let request = Request.result(row, recipe)
+        try await result(of: try record(at: row), by: recipe)
+    }
+
+    private func result(
+        of record: PhotoRecord, by recipe: PhotoRecipe
+    ) async throws(PhotoStageStop) -> PhotoFile {
+        let request = Request.result(record.id, recipe)
         if let result = cache.withLock({ $0.value(for: request) }) { return result }
-        let record = try record(at: row)
         let name = "Result of \(record.name)"
         let result = try await shared(request, in: requests, named: name) { [loader] in
-            let file = try await self.original(of: row)
+            let file = try await self.original(of: record)
             guard let original = file.original else { throw PhotoStageStop.cancelled }
             let source = TypedOperation { original }
             source.start()
@@ -228,7 +247,7 @@ public actor PhotoViewer {
     ///
     /// The name has no number, which a batch adds to equal names of different photos.
     public nonisolated func resultName(of row: Row, as format: ImageFormat) -> String {
-        OutputNames.fileName(of: records[row.index], writtenAs: format)
+        OutputNames.fileName(of: catalog.contents.records[row.index], writtenAs: format)
     }
 
     // MARK: Parts
@@ -242,13 +261,13 @@ public actor PhotoViewer {
     }
 
     private func record(at row: Row) throws(PhotoStageStop) -> PhotoRecord {
-        guard records.indices.contains(row.index) else {
+        guard let record = catalog.contents.record(at: row.index) else {
             throw .failed(
                 PhotoFailure(
                     stage: .source, reason: "The list has no photo number \(row.index).",
                     isRetryable: false))
         }
-        return records[row.index]
+        return record
     }
 
     /// The failure of an entry that has failed in the list itself.

@@ -52,6 +52,10 @@ let refusals = 0;
 let restart = null;
 let sweep = null;
 let connectedBefore = false;
+// What the server has told of the list: the number of photos, of changes, and its order.
+let listState = null;
+// Whether the list has changed while it was scrolled.
+let isOutdated = false;
 // The place that the address asked for, until the list can show it.
 let wantedPlace = readAddress();
 // The detail view and the engine room, once they have been loaded.
@@ -68,9 +72,14 @@ const records = new Records();
 const names = new Names({
   headArrived(head) {
     headline.show(head);
+    if (listState !== null) return;
+    find.isInRowOrder = head.inRowOrder;
     setTotal(head.total);
   },
-  rowsArrived: () => list.refreshAll(),
+  rowsArrived() {
+    list.refreshAll();
+    detail?.identifiersArrived();
+  },
   failed: (error) => notice.show(text("listFailed", { reason: error.message })),
 });
 
@@ -101,6 +110,7 @@ const phases = new ScrollPhases({
     const moved = list.realign();
     if (moved !== null) phases.ignore(moved);
     rememberPlace();
+    if (isOutdated) updateList();
   },
 });
 
@@ -123,16 +133,26 @@ const reporter = new ViewportReporter({
 });
 
 const stream = new EventStream({
-  hello({ total, resumed }) {
+  hello({ resumed, ...state }) {
     showConnection("open");
     reporter.forget();
+    const wasKnown = listState !== null && resumed;
+    const hasChanged = wasKnown && listState.revision !== state.revision;
+    listState = state;
+    find.isInRowOrder = state.inRowOrder;
     // The server sends all states again, unless it knows what this page has received.
     if (!resumed) startAnew();
     connectedBefore = true;
-    setTotal(total);
+    if (hasChanged) listChanged();
+    else setTotal(state.total);
     report();
     engine?.connected();
     detail?.connected();
+  },
+  list(state) {
+    listState = state;
+    find.isInRowOrder = state.inRowOrder;
+    listChanged();
   },
   row(event) {
     records.apply(event);
@@ -162,12 +182,27 @@ function startAnew() {
   find.refresh();
 }
 
+// Photos were added, changed or deleted.
+function listChanged() {
+  names.reload();
+  headline.showTotal(listState.total);
+  // The photos under a finger or a pointer stay until the list is still.
+  if (phases.phase === "settled") updateList(); else isOutdated = true;
+}
+
+async function updateList() {
+  isOutdated = false;
+  await find.refresh(true);
+}
+
 // MARK: What is shown
 
 async function setTotal(total) {
   byID("empty").hidden = total > 0;
   headline.showTotal(total);
-  list.setTotal(total);
+  // Without the order that the server tells, a place has no row.
+  list.setTotal(find.isInRowOrder ? total : 0);
+  if (!find.isInRowOrder && wantedPlace === null) return find.refresh(true);
   if (wantedPlace === null || total === 0) return;
   const wanted = wantedPlace;
   wantedPlace = null;
@@ -181,12 +216,19 @@ async function setTotal(total) {
   else if (hasFocus && list.isVisible(list.current)) list.focus(list.current);
 }
 
-function showOrder(rows) {
-  const isEmpty = rows !== null && rows.length === 0;
+function showOrder(rows, isUpdate = false) {
+  const total = listState?.total ?? list.count;
+  const isPart = rows !== null && !find.isPlain;
+  byID("empty").hidden = total > 0;
+  byID("no-match").hidden = !(isPart && rows.length === 0 && total > 0);
+  headline.showMatches(isPart ? rows.length : null);
+  if (isUpdate) {
+    list.update(total, rows);
+    detail?.listChanged();
+    return report();
+  }
   const isChange = list.setOrder(rows);
-  byID("no-match").hidden = !isEmpty;
-  if (rows !== null) byID("announcement").textContent = matches(rows.length);
-  headline.showMatches(rows?.length ?? null);
+  if (isPart) byID("announcement").textContent = matches(rows.length);
   if (!isChange) return;
   window.scrollTo({ top: 0, behavior: "instant" });
   rememberPlace();
@@ -226,8 +268,10 @@ const detailHost = {
       ? list.cell(row)?.shownPicture ?? pictureAddress(page, row, record) : null;
     return { name: names.name(row), record, picture, progress: records.progress(row) };
   },
+  has: (row) => list.place(row) !== undefined,
+  say: (words) => notice.show(words),
   neighbor(row, by) {
-    const place = list.place(row) + by;
+    const place = (list.place(row) ?? list.current) + by;
     return place >= 0 && place < list.count ? list.row(place) : null;
   },
   address(row, look) {
@@ -259,7 +303,7 @@ async function showAddress() {
   const { photo, look } = readAddress();
   if (photo === null) return detail?.close();
   if (detail?.row === photo.row) return detail.showLook(look);
-  if (photo.row >= headline.total) {
+  if (photo.row >= headline.total && find.isInRowOrder) {
     return notice.show(text("noSuchPhoto", { number: photo.row + 1, total: headline.total }));
   }
   const place = list.place(photo.row);

@@ -37,13 +37,18 @@ export class Cell {
   get frame() { return this.#parts.picture; }
 
   bind(place, row, total) {
-    this.place = place;
     this.row = row;
     this.element.dataset.row = row;
+    this.#parts.link.href = `#photo=${row}`;
+    this.move(place, total);
+  }
+
+  /// Gives the photo of the cell another place.
+  move(place, total) {
+    this.place = place;
     this.element.setAttribute("aria-posinset", place + 1);
     this.element.setAttribute("aria-setsize", total);
-    this.#parts.number.textContent = number(row + 1);
-    this.#parts.link.href = `#photo=${row}`;
+    this.#parts.number.textContent = number(place + 1);
   }
 
   /// Moves the cell to its place on the surface; the surface is `offset` above the lines.

@@ -38,6 +38,8 @@ export class Detail {
     neighbor: (by) => this.#neighbor(by), fitted: () => this.#fitted(),
   });
   #isFolded = null;
+  // The identifier of the photo that is shown; undefined until it has arrived.
+  #id;
   // Why the server's picture is not shown, although the photo has not failed.
   #problem = null;
   // Keeps the neighbors' pictures in the browser's memory.
@@ -132,6 +134,28 @@ export class Detail {
   pauseChanged() {
     if (!this.isOpen) return;
     this.#showState();
+    this.#load();
+  }
+
+  /// Photos were added to the list or deleted.
+  listChanged() {
+    if (this.isOpen) this.#showNeighbors();
+  }
+
+  /// The identifiers of photos have arrived, maybe again after a change of the list.
+  identifiersArrived() {
+    if (!this.isOpen) return;
+    const id = this.#host.id(this.#row);
+    if (id === undefined || id === this.#id) return;
+    const isFirst = !this.#id;
+    this.#id = id;
+    if (id === "") {
+      this.#host.say(text("gone"));
+      return this.#leave();
+    }
+    if (isFirst) return this.#showFiles();
+    // The file has changed.
+    this.#show();
     this.#load();
   }
 
@@ -263,11 +287,11 @@ export class Detail {
     const { name, record, picture } = this.#host.photo(row);
     const { before, after } = this.#stage;
     this.#stop();
+    this.#id = this.#host.id(row);
     const file = (name ?? "").lastIndexOf("/") + 1;
     this.#parts.name.textContent = this.#parts.name.title = (name ?? "").slice(file);
     this.#parts.folders.textContent = (name ?? "").slice(0, Math.max(0, file - 1));
-    this.#parts.previous.hidden = this.#host.neighbor(row, -1) === null;
-    this.#parts.next.hidden = this.#host.neighbor(row, 1) === null;
+    this.#showNeighbors();
     this.#parts.facts.replaceChildren();
     this.#parts.said.textContent = "";
     this.#parts.body.scrollTop = 0;
@@ -284,6 +308,11 @@ export class Detail {
     this.#stage.present();
     this.#showState();
     this.#prefetch();
+  }
+
+  #showNeighbors() {
+    this.#parts.previous.hidden = this.#host.neighbor(this.#row, -1) === null;
+    this.#parts.next.hidden = this.#host.neighbor(this.#row, 1) === null;
   }
 
   #showState() {

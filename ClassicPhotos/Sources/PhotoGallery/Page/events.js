@@ -17,7 +17,7 @@ export class EventStream {
     this.close();
     const source = new EventSource(`/api/events?page=${page}`);
     this.#source = source;
-    for (const name of ["hello", "row", "progress", "queues", "counts", "engine"]) {
+    for (const name of ["hello", "list", "row", "progress", "queues", "counts", "engine"]) {
       source.addEventListener(name, (event) => {
         if (source !== this.#source) return;
         if (name === "hello") this.isOpen = true;

@@ -19,9 +19,13 @@ export class Find {
 
   wanted = { find: "", sort: "list", state: "" };
 
+  /// Whether the list is shown in the order of its rows. It is not after photos were added and
+  /// deleted; then the server tells the order.
+  isInRowOrder = true;
+
   /// - parts: the elements form, query, sort, counts, retryAll.
-  /// - handlers: page() returns the page's identifier; ordered(rows or null); failed(error); and
-  ///   found(row) after a name was typed among the photos.
+  /// - handlers: page() returns the page's identifier; ordered(rows or null, isUpdate); failed(error);
+  ///   and found(row) after a name was typed among the photos.
   constructor(parts, handlers) {
     this.#parts = parts;
     this.#handlers = handlers;
@@ -63,16 +67,18 @@ export class Find {
   clear() { return this.set({ find: "", sort: "list", state: "" }); }
 
   /// Requests the order again. Resolves once it is shown.
-  async refresh() {
+  ///
+  /// - isUpdate: whether a person sees the same photos as before, as far as they exist.
+  async refresh(isUpdate = false) {
     this.#request?.abort();
     clearTimeout(this.#timer);
-    if (this.isPlain) return this.#handlers.ordered(null);
+    if (this.isPlain && this.isInRowOrder) return this.#handlers.ordered(null, isUpdate);
     const request = new AbortController();
     this.#request = request;
     const { find, sort, state } = this.wanted;
     try {
       const { rows } = await this.#order({ query: find, sort, state }, request.signal);
-      if (request === this.#request) this.#handlers.ordered(rows);
+      if (request === this.#request) this.#handlers.ordered(rows, isUpdate);
     } catch (error) {
       if (!request.signal.aborted) this.#handlers.failed(error);
     }

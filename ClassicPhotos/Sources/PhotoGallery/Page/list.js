@@ -29,6 +29,7 @@ export class VirtualList {
   #frame = 0;
   #patternTop = null;
   #isStale = false;
+  #kept = null;
   #visible = null;
   #tabStop = null;
 
@@ -69,6 +70,55 @@ export class VirtualList {
     if (total === this.#total) return;
     this.#total = total;
     if (this.#order === null) this.#reset();
+  }
+
+  /// Shows the list after photos were added or deleted: the others stay where they are on the
+  /// screen, and keep their cells.
+  ///
+  /// - rows: the rows in their order; null for the whole list.
+  update(total, rows) {
+    const kept = this.#keptPhotos();
+    const currentRow = this.row(this.current);
+    const cells = [...this.#cells.values()].sort((a, b) => a.place - b.place);
+    this.#total = total;
+    this.#order = rows;
+    this.#places = rows && new Map(rows.map((row, place) => [row, place]));
+    this.#cells.clear();
+    // Cells stand in the document in the order of their places, and are not moved in it.
+    let last = -1;
+    for (const cell of cells) {
+      const place = this.place(cell.row);
+      if (place === undefined || place <= last) {
+        this.#discard(cell);
+        continue;
+      }
+      last = place;
+      cell.move(place, this.count);
+      this.#cells.set(place, cell);
+    }
+    for (const cell of this.#free) cell.element.remove();
+    this.current = this.place(currentRow) ?? Math.min(this.current, Math.max(0, this.count - 1));
+    this.#visible = null;
+    this.#measure();
+    this.#putCells();
+    const row = kept?.rows.find((row) => this.place(row) !== undefined);
+    if (row === undefined) return this.#render();
+    this.showPlace(this.place(row), "top", kept.shift);
+    this.#kept = { ...kept, position: window.scrollY };
+  }
+
+  // The rows from the first line on that is wholly visible, of which the first one stays where it
+  // is; null at the top, where new photos come into view. After several updates without a scroll,
+  // the photo is still that of the first one, so that the screen does not wander with the lines.
+  #keptPhotos() {
+    if (window.scrollY === 0 || this.count === 0) return null;
+    if (this.#kept && Math.abs(this.#kept.position - window.scrollY) < 1) return this.#kept;
+    let { place } = this.anchor();
+    const { top } = this.#window();
+    const next = place + this.columns;
+    if (this.#lineTop(place) < top && next < this.count) place = next;
+    const shift = Math.round(this.#lineTop(place) - top);
+    return { shift, rows: Array.from({ length: this.count - place }, (_, i) => this.row(place + i)) };
   }
 
   /// Shows the given rows in the given order; null shows the whole list. Returns whether that is
@@ -316,6 +366,10 @@ export class VirtualList {
 
   #release(cell) {
     this.#cells.delete(cell.place);
+    this.#discard(cell);
+  }
+
+  #discard(cell) {
     if (this.#tabStop === cell) this.#tabStop = null;
     cell.unbind();
     this.#free.push(cell);

@@ -24,8 +24,9 @@ export class Names {
   /// The name, or undefined until it has arrived.
   name(row) { return this.#photo(row)?.name; }
 
-  /// The identifier, or undefined until it has arrived.
-  id(row) { return this.#photo(row)?.id; }
+  /// The identifier, or undefined until it has arrived, and after the list has changed until it has
+  /// arrived again; empty if the row has no photo any more.
+  id(row) { return this.#current.has(Math.floor(row / pageSize)) ? this.#photo(row)?.id : undefined; }
 
   #photo(row) { return this.#pages.get(Math.floor(row / pageSize))?.[row % pageSize]; }
 

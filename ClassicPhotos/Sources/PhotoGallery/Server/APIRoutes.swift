@@ -7,10 +7,14 @@ import PhotoImaging
 /// The routes under /api. Pages identify a photo by its row; no route accepts a URL or a path.
 struct APIRoutes {
     private let configuration: GalleryServer.Configuration
+    private let catalog: PhotoCatalog
     private let pages: GalleryPages
 
-    init(configuration: GalleryServer.Configuration, pages: GalleryPages) {
+    init(
+        configuration: GalleryServer.Configuration, catalog: PhotoCatalog, pages: GalleryPages
+    ) {
         self.configuration = configuration
+        self.catalog = catalog
         self.pages = pages
     }
 
@@ -28,29 +32,34 @@ struct APIRoutes {
 
     private struct PhotosAnswer: ResponseEncodable {
         struct Photo: Encodable {
+            /// Empty for a row without a photo.
             let id: String
             let name: String
         }
 
         let title: String
         let filter: String
+        /// The number of photos; there may be more rows.
         let total: Int
+        let inRowOrder: Bool
         let offset: Int
         let photos: [Photo]
     }
 
     @Sendable private func photos(_ request: Request, _: GalleryRequestContext) -> PhotosAnswer {
-        let records = configuration.records
+        let contents = catalog.contents
+        let count = contents.records.count
         let offset = request.uri.queryParameters.get("offset", as: Int.self) ?? 0
         let limit = request.uri.queryParameters.get("limit", as: Int.self) ?? 500
-        let start = min(max(0, offset), records.count)
-        let end = start + min(max(0, limit), 1_000, records.count - start)
+        let start = min(max(0, offset), count)
+        let end = start + min(max(0, limit), 1_000, count - start)
         let filters = configuration.options.filters.map(\.description)
         return PhotosAnswer(
             title: configuration.title.onOneLine, filter: filters.joined(separator: ", "),
-            total: records.count, offset: start,
-            photos: records[start..<end].map {
-                .init(id: $0.id.description, name: $0.name.onOneLine)
+            total: contents.rows.count, inRowOrder: contents.isInRowOrder, offset: start,
+            photos: (start..<end).map { row in
+                guard let record = contents.record(at: row) else { return .init(id: "", name: "") }
+                return .init(id: record.id.description, name: record.name.onOneLine)
             })
     }
 
@@ -74,7 +83,7 @@ struct APIRoutes {
         let id = try request.pageID()
         let page = try await pages.streamOpened(id)
         let latest = request.headers[.lastEventID].flatMap { EventID($0) }
-        let stream = EventStream(page, total: configuration.records.count, after: latest)
+        let stream = EventStream(page, after: latest)
         return Response(
             status: .ok,
             headers: Self.eventHeaders,

@@ -18,17 +18,30 @@ struct EventMessage {
     struct Summary: Equatable {
         let counts: PhotoStateCounts
         let queues: [QueueGauge]
+        let list: PhotoListSession.ListSummary
     }
 
-    private struct Hello: Encodable {
+    /// The list as a whole.
+    private struct ListEvent: Encodable {
+        /// The number of photos.
         let total: Int
-        /// Whether the following events contain only what the page has missed.
-        let resumed: Bool
+        /// Changes whenever photos are added, changed or deleted.
+        let revision: Int
+        /// Whether the photos are shown in the order of their rows; otherwise the page asks for the
+        /// order.
+        let inRowOrder: Bool
+        /// In the first event, whether the following events contain only what the page has missed.
+        var resumed: Bool?
+
+        init(_ list: PhotoListSession.ListSummary, isResumed: Bool? = nil) {
+            (total, revision, inRowOrder) = (list.count, list.revision, list.isInRowOrder)
+            resumed = isResumed
+        }
     }
 
     /// Adds the first event of every stream.
-    mutating func addHello(total: Int, isResumed: Bool) throws {
-        try add("hello", Hello(total: total, resumed: isResumed))
+    mutating func addHello(_ list: PhotoListSession.ListSummary, isResumed: Bool) throws {
+        try add("hello", ListEvent(list, isResumed: isResumed))
     }
 
     /// Adds the identifier of the state that the page has when it has received this message.
@@ -41,13 +54,15 @@ struct EventMessage {
     ///
     /// - Parameter sent: the state that the page has received; nil for a new page.
     mutating func add(_ update: PhotoListSession.Update, since sent: Summary?) throws -> Summary {
+        // New photos may have rows that the page does not know.
+        if let sent, update.list != sent.list { try add("list", ListEvent(update.list)) }
         for row in update.rows { try add("row", RowEvent(row)) }
         for progress in update.progress { try add("progress", ProgressEvent(progress)) }
         if update.counts != sent?.counts { try add("counts", CountsEvent(update.counts)) }
         if update.queues != sent?.queues {
             try add("queues", ["queues": update.queues.map(QueueEvent.init)])
         }
-        return Summary(counts: update.counts, queues: update.queues)
+        return Summary(counts: update.counts, queues: update.queues, list: update.list)
     }
 
     /// Adds the state of the machinery.

@@ -1,6 +1,6 @@
 import Hummingbird
 import NIOCore
-import PhotoPipeline
+@_spi(ClassicPhotos) import PhotoPipeline
 import ServiceLifecycle
 
 /// Sends the changes of a page's list as server-sent events.
@@ -10,7 +10,6 @@ import ServiceLifecycle
 struct EventStream: Sendable {
     private let session: PhotoListSession
     private let number: UInt32
-    private let total: Int
     private let latest: EventID?
 
     /// The minimum time between two messages: most screens show no more in it than one frame.
@@ -22,11 +21,9 @@ struct EventStream: Sendable {
 
     /// - Parameters:
     ///   - page: the page's session and the session's number.
-    ///   - total: the number of photos.
     ///   - latest: the identifier of the last state that the page has received; nil for a new page.
-    init(_ page: (session: PhotoListSession, number: UInt32), total: Int, after latest: EventID?) {
+    init(_ page: (session: PhotoListSession, number: UInt32), after latest: EventID?) {
         (session, number) = page
-        self.total = total
         self.latest = latest
     }
 
@@ -45,7 +42,7 @@ struct EventStream: Sendable {
         let changes = await session.subscribe()
         var message = EventMessage()
         let (first, isResumed) = await firstUpdate()
-        try message.addHello(total: total, isResumed: isResumed)
+        try message.addHello(first.list, isResumed: isResumed)
         var sent = try message.add(first, since: nil)
         message.addID(EventID(session: number, revision: first.revision))
         try await writer.write(message.buffer)

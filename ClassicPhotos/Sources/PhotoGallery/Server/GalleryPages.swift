@@ -1,6 +1,6 @@
 import Hummingbird
 import PhotoImaging
-import PhotoPipeline
+@_spi(ClassicPhotos) import PhotoPipeline
 
 /// The open pages and their sessions.
 ///
@@ -26,7 +26,8 @@ actor GalleryPages {
     /// The effect of a page's report on its session.
     typealias Report = @Sendable (PhotoListSession) async -> Void
 
-    private let records: [PhotoRecord]
+    /// The contents that all sessions have.
+    private var contents: PhotoCatalog.Contents
     private let options: PhotoListSession.Options
     /// Loads the photos of all pages, so that pages share them and a reload downloads nothing.
     private let loader: PhotoLoader
@@ -34,10 +35,10 @@ actor GalleryPages {
     private var pages: [PageID: Page] = [:]
 
     init(
-        records: [PhotoRecord], options: PhotoListSession.Options, loader: PhotoLoader,
+        catalog: PhotoCatalog, options: PhotoListSession.Options, loader: PhotoLoader,
         limits: GalleryLimits
     ) {
-        self.records = records
+        contents = catalog.contents
         self.options = options
         self.loader = loader
         self.limits = limits
@@ -66,7 +67,7 @@ actor GalleryPages {
             }
             page = Page(
                 session: PhotoListSession(
-                    records: records, options: options, loader: loader))
+                    contents: contents, options: options, loader: loader))
         }
         page.streams += 1
         page.visits += 1
@@ -101,6 +102,13 @@ actor GalleryPages {
         guard let page = pages[id], page.visits == visits else { return }
         pages[id] = nil
         await page.session.close()
+    }
+
+    /// Shows the changed contents of the catalog on all pages.
+    func listChanged(_ change: PhotoCatalog.Change) async {
+        // A page that opens from now on begins with them.
+        contents = change.contents
+        for page in Array(pages.values) { await page.session.listChanged(change) }
     }
 
     /// The session of an open page.

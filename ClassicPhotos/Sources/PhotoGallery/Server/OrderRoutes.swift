@@ -3,22 +3,30 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Operations
-import PhotoPipeline
+@_spi(ClassicPhotos) import PhotoPipeline
+import Synchronization
 
 /// The route that finds and sorts rows.
 struct OrderRoutes {
-    private let order: PhotoOrder
-    private let records: [PhotoRecord]
+    private let catalog: PhotoCatalog
+    private let facts: PhotoFactTable
+    /// What is prepared for the latest contents that were asked for.
+    private let prepared: Prepared
     private let pages: GalleryPages
     /// Sorting a long list takes too long for an event loop, and only one sort runs at a time.
     private let queue = OperationQueue()
 
     private static let queryLength = 200
 
-    init(configuration: GalleryServer.Configuration, pages: GalleryPages) {
-        records = configuration.records
-        order = PhotoOrder(records: records, facts: configuration.options.facts)
+    private final class Prepared: Sendable {
+        let order = Mutex<(revision: Int, order: PhotoOrder)?>(nil)
+    }
+
+    init(catalog: PhotoCatalog, facts: PhotoFactTable, pages: GalleryPages) {
+        self.catalog = catalog
+        self.facts = facts
         self.pages = pages
+        prepared = Prepared()
         queue.name = "Search queue"
         queue.maxConcurrentOperationCount = 1
     }
@@ -49,7 +57,7 @@ struct OrderRoutes {
             }
         }
         let states = try await states(of: parameters.get("page"))
-        let (order, queue, kind) = (order, queue, state)
+        let (order, queue, kind) = (order(), queue, state)
         let rows = try await context.whileConnected {
             let search = queue.add("Search") {
                 order.rows(matching: query, sortedBy: key, in: kind, states: states)
@@ -72,9 +80,20 @@ struct OrderRoutes {
             body: ResponseBody(byteBuffer: body))
     }
 
+    /// Finds and sorts the present photos.
+    private func order() -> PhotoOrder {
+        let contents = catalog.contents
+        return prepared.order.withLock { prepared in
+            if let prepared, prepared.revision == contents.revision { return prepared.order }
+            let order = PhotoOrder(contents: contents, facts: facts)
+            prepared = (contents.revision, order)
+            return order
+        }
+    }
+
     /// The states on a page; without a page, the states in which all pages begin.
     private func states(of page: String?) async throws -> [PhotoState] {
-        guard let page else { return records.map(\.state) }
+        guard let page else { return catalog.contents.records.map(\.state) }
         guard let id = PageID(page) else {
             throw HTTPError(
                 .badRequest, message: "The page identifier must have 32 hexadecimal digits.")

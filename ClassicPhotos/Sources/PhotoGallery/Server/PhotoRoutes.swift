@@ -26,7 +26,7 @@ import Foundation
 /// Both pictures and results take `filters`, a chain as in the command line or `none`. With the
 /// photo's identifier as `id`, an address names its contents for ever.
 struct PhotoRoutes {
-    let records: [PhotoRecord]
+    let catalog: PhotoCatalog
     let viewer: PhotoViewer
     let pages: GalleryPages
 
@@ -253,9 +253,10 @@ struct PhotoRoutes {
     private func photo(
         _ context: GalleryRequestContext
     ) throws -> (row: Row, record: PhotoRecord) {
-        guard let row = context.parameters.get("row", as: Int.self), records.indices.contains(row)
+        guard let row = context.parameters.get("row", as: Int.self),
+            let record = catalog.contents.record(at: row)
         else { throw HTTPError(.notFound, message: "The list has no such photo.") }
-        return (Row(row), records[row])
+        return (Row(row), record)
     }
 
     /// An address that has the photo's identifier names one photo, even when another list is served

@@ -1,11 +1,11 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import PhotoPipeline
+@_spi(ClassicPhotos) import PhotoPipeline
 
 /// The routes for programs that watch the server: whether it answers, and its numbers.
 struct StatusRoutes {
-    let photoCount: Int
+    let catalog: PhotoCatalog
     let pages: GalleryPages
     let viewer: PhotoViewer
 
@@ -27,7 +27,7 @@ struct StatusRoutes {
         let status = await pages.status()
         let cache = viewer.cacheUse
         var text = MetricsText()
-        text.add("photos", .gauge, "Photos in the list.", photoCount)
+        text.add("photos", .gauge, "Photos in the list.", catalog.contents.rows.count)
         text.add("pages", .gauge, "Pages that are open or may return.", status.pages)
         text.add("streams", .gauge, "Event streams that are open.", status.streams)
         text.add("pictures_cache_hits_total", .counter, "Pictures found in memory.", cache.hits)

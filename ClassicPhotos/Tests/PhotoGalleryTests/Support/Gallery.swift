@@ -6,7 +6,7 @@ import NIOHTTP1
 import OperationsInsight
 import OperationsTestSupport
 import PhotoImaging
-import PhotoPipeline
+@_spi(ClassicPhotos) import PhotoPipeline
 import Testing
 
 @testable import PhotoGallery
@@ -111,6 +111,7 @@ func withGallery(
     limits: GalleryLimits = .patient, host: String = "127.0.0.1", token: GalleryToken? = nil,
     origins: [GalleryOrigin] = [],
     accessLogger: Logger? = nil, timeline: OperationTimeline? = nil,
+    reading: (@Sendable () -> PhotoList?)? = nil,
     _ body: (Gallery) async throws -> Void
 ) async throws {
     try await withDemoOrigin(configuration) { origin in
@@ -126,6 +127,7 @@ func withGallery(
         configuration.token = token
         configuration.origins = origins
         configuration.accessLogger = accessLogger
+        configuration.reading = reading
         let server = GalleryServer(configuration: configuration, downloader: downloader)
         let (ports, announced) = AsyncStream<Int>.makeStream()
         let running = Task {
@@ -143,6 +145,49 @@ func withGallery(
         _ = await running.result
         await downloader.shutdown()
         try result.get()
+    }
+}
+
+/// Runs a gallery of a folder whose changes are shown.
+func withGalleryOfFolder(
+    _ pictures: [String], _ body: (Gallery, ChangingFolder) async throws -> Void
+) async throws {
+    let manager = FileManager.default
+    let url = manager.temporaryDirectory.appending(path: "photos-\(UUID().uuidString)")
+    try manager.createDirectory(at: url, withIntermediateDirectories: true)
+    defer { try? manager.removeItem(at: url) }
+    let folder = ChangingFolder(url: url)
+    for name in pictures { try folder.write(name) }
+    let reading: @Sendable () -> PhotoList? = {
+        try? PhotoList.read(changingFolder: url, named: nil, followingLinks: false)
+    }
+    try await withGallery(photos: reading()?.records, reading: reading) { gallery in
+        try await body(gallery, folder)
+    }
+}
+
+/// A folder of pictures that a test changes.
+struct ChangingFolder: Sendable {
+    let url: URL
+
+    /// Writes a picture of one color, or whatever the bytes are. It appears complete, with a time
+    /// long ago.
+    func write(_ name: String, gray: UInt8 = 128, bytes: [UInt8]? = nil) throws {
+        let pixels = [UInt8](repeating: gray, count: 64 * 48 * 3)
+        let bitmap = try Bitmap(size: PixelSize(width: 64, height: 48), pixels: pixels)
+        let picture = try bytes ?? ImageEngine.encode(bitmap, as: .jpeg, quality: 90).bytes
+        let part = url.appending(path: ".part")
+        try Data(picture).write(to: part)
+        let date = Date(timeIntervalSince1970: 1_000_000_000 + Double(gray))
+        try FileManager.default.setAttributes(
+            [.modificationDate: date], ofItemAtPath: part.path(percentEncoded: false))
+        let file = url.appending(path: name)
+        try? FileManager.default.removeItem(at: file)
+        try FileManager.default.moveItem(at: part, to: file)
+    }
+
+    func remove(_ name: String) throws {
+        try FileManager.default.removeItem(at: url.appending(path: name))
     }
 }
 

@@ -1,4 +1,4 @@
-@testable import PhotoPipeline
+@_spi(ClassicPhotos) @testable import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -63,6 +63,15 @@ final class ControllerHarness {
     func evicted(_ row: Int) -> [PhotoListAction] { controller.rowEvicted(Row(row)) }
     func listReplaced(_ records: [PhotoRecord]) -> [PhotoListAction] {
         controller.listReplaced(with: records)
+    }
+    /// - Parameter changed: the rows that have other photos than before, or none.
+    func listChanged(
+        _ records: [PhotoRecord], order: [Int], changed: Set<Int>
+    ) -> [PhotoListAction] {
+        let contents = PhotoCatalog.Contents(
+            records: records, rows: order, emptyRows: Set(records.indices).subtracting(order),
+            revision: 1)
+        return controller.listChanged(to: contents, changed: changed)
     }
     func pageClosed() -> [PhotoListAction] { controller.pageClosed() }
 

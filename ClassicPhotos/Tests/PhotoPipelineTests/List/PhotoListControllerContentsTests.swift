@@ -66,6 +66,25 @@ import Testing
         #expect(summaries(list.dragEnded(willDecelerate: false)) == ["download 0", "resume"])
     }
 
+    @Test func changedListKeepsOtherRows() throws {
+        let list = ControllerHarness(photoCount: 3)
+        _ = list.viewport(0..<3)
+        list.finish(0)
+        list.finish(1)
+        let running = try #require(list.generation(2))
+        // Row 0 goes, row 1 has a changed file, and row 3 is new.
+        let records = photos(1) + photos(1, from: 50) + photos(2, from: 2)
+        _ = list.viewport([0, 1, 2, 3])
+        let actions = list.listChanged(records, order: [3, 1, 2], changed: [0, 1])
+        #expect(summaries(actions) == ["show 1 new", "download 1", "download 3"])
+        list.check()
+        #expect(list.change(1)?.id == PhotoID(rawValue: 50))
+        #expect(list.counts.total == 3 && list.counts.filtered == 0)
+        #expect(list.generation(2) == running)
+        _ = list.retry(0)
+        #expect(list.generation(0) == nil, "The row has no photo.")
+    }
+
     @Test func closedPageCancelsWorkAndIgnoresEvents() throws {
         let list = ControllerHarness(photoCount: 10)
         _ = list.viewport(0..<2)

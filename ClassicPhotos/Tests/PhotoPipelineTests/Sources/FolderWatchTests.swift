@@ -37,6 +37,14 @@ struct FolderWatchTests {
                     try FileManager.default.createDirectory(
                         at: folder.appending(path: "new"), withIntermediateDirectories: true)
                 })
+            let file = folder.appending(path: "b.jpg")
+            let other = folder.appending(path: "below/c.jpg")
+            #expect(try await tells(list) { try FileManager.default.removeItem(at: file) })
+            #expect(
+                try await tells(list) {
+                    try FileManager.default.moveItem(
+                        at: folder.appending(path: "below/b.jpg"), to: other)
+                })
             // A new folder is watched from the next reading on.
             let later = try PhotoList.read(folder: folder)
             let watch = FolderWatch {}

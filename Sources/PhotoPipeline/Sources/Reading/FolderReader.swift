@@ -64,7 +64,6 @@ struct FolderReader {
         let names = try LocalFiles.names(in: root, named: name)
         _ = isFirstVisit(of: root)
         try walk(root, names: names, path: [], depth: 0)
-        guard !builder.records.isEmpty else { throw noPictures }
         return PhotoList(
             records: builder.records, skippedFileCount: skippedFileCount,
             unsupportedFiles: unsupportedFiles, outwardLinkCount: outwardLinkCount,
@@ -84,7 +83,8 @@ struct FolderReader {
         systemFolders.contains(displayText(name).lowercased())
     }
 
-    private var noPictures: PhotoSourceError {
+    /// The error of a folder in which nothing was found.
+    var noPictures: PhotoSourceError {
         let count = skippedFileCount + unsupportedFiles.count
         let files = count == 1 ? "1 other file" : "\(count) other files"
         let others = count == 0 ? "" : ", only \(files)"

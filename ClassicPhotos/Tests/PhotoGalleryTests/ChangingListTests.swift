@@ -1,0 +1,109 @@
+import Foundation
+import OperationsTestSupport
+import Testing
+
+@testable import PhotoGallery
+
+/// The list of a gallery whose folder changes, on a real server.
+@Suite(.ownThreads, .timeLimit(.minutes(15)))
+struct ChangingListTests {
+    private struct List: Decodable {
+        struct Photo: Decodable {
+            let id: String
+            let name: String
+        }
+        let total: Int
+        let inRowOrder: Bool
+        let photos: [Photo]
+    }
+
+    private struct Order: Decodable { let rows: [Int] }
+
+    private let page = String(repeating: "5a", count: 16)
+
+    private func list(_ gallery: Gallery) async throws -> List {
+        let text = try await gallery.get("/api/photos").text
+        return try JSONDecoder().decode(List.self, from: Data(text.utf8))
+    }
+
+    /// The names in the order of the list.
+    private func names(_ gallery: Gallery) async throws -> [String] {
+        let text = try await gallery.get("/api/order").text
+        let order = try JSONDecoder().decode(Order.self, from: Data(text.utf8))
+        let photos = try await list(gallery).photos
+        return order.rows.map { photos.indices.contains($0) ? photos[$0].name : "?" }
+    }
+
+    private func waitForNames(_ wanted: [String], _ gallery: Gallery) async throws {
+        var latest: [String] = []
+        let isThere = try await eventually {
+            latest = try await names(gallery)
+            return latest == wanted
+        }
+        #expect(isThere, "the names are \(latest)")
+    }
+
+    @Test func newPhotosAppearAndDeletedOnesGo() async throws {
+        try await withGalleryOfFolder(["b.jpg"]) { gallery, folder in
+            try folder.write("a.jpg")
+            try await waitForNames(["a.jpg", "b.jpg"], gallery)
+            try folder.remove("b.jpg")
+            try await waitForNames(["a.jpg"], gallery)
+            let list = try await list(gallery)
+            #expect(list.total == 1 && !list.inRowOrder)
+            #expect(list.photos.map(\.name) == ["", "a.jpg"] && list.photos[0].id == "")
+            #expect(try await gallery.get("/api/photos/0/original").status == 404)
+            #expect(try await gallery.get("/api/photos/1/original").status == 200)
+            #expect(try await gallery.get("/metrics").text.contains("classicphotos_photos 1\n"))
+        }
+    }
+
+    @Test func pageIsToldOfChanges() async throws {
+        try await withGalleryOfFolder(["a.jpg"]) { gallery, folder in
+            let events = try await gallery.events(page: page) { event in
+                if event.hasPrefix("event: hello") { try folder.write("0.jpg") }
+                return event.hasPrefix("event: list")
+            }
+            let hello = try #require(events.first)
+            #expect(hello.contains(#""total":1"#) && hello.contains(#""inRowOrder":true"#))
+            let change = try #require(events.last)
+            #expect(change.contains(#""total":2"#) && change.contains(#""inRowOrder":false"#))
+        }
+    }
+
+    @Test func changedFileIsShownAnew() async throws {
+        try await withGalleryOfFolder(["a.jpg", "b.jpg"]) { gallery, folder in
+            let former = try await list(gallery).photos
+            let original = try await gallery.getBytes("/api/photos/1/original").bytes
+            var shown: [String] = []
+            // The page gets the picture, and then that of the changed file.
+            _ = try await gallery.events(page: page) { event in
+                if event.hasPrefix("event: hello") {
+                    let report =
+                        #"{"page":"\#(page)","first":0,"last":1,"phase":"settled","sequence":1}"#
+                    #expect(try await gallery.post("/api/viewport", report).status == 204)
+                }
+                guard event.contains(#""row":1"#), event.contains(#""state":"filtered""#),
+                    let match = event.firstMatch(of: #/"picture":"(\w+)"/#)
+                else { return false }
+                let picture = String(match.1)
+                if shown.last != picture { shown.append(picture) }
+                if shown.count == 1 { try folder.write("b.jpg", gray: 20) }
+                return shown.count == 2
+            }
+            let present = try await list(gallery).photos
+            #expect(present[0].id == former[0].id && present[1].id != former[1].id)
+            #expect(try await gallery.getBytes("/api/photos/1/original").bytes != original)
+        }
+    }
+
+    @Test func emptyFolderWaitsForPhotos() async throws {
+        try await withGalleryOfFolder([]) { gallery, folder in
+            #expect(try await list(gallery).total == 0)
+            try folder.write("a.jpg")
+            try await waitForNames(["a.jpg"], gallery)
+            try folder.remove("a.jpg")
+            try await waitForNames([], gallery)
+        }
+    }
+}
