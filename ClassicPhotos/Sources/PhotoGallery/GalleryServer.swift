@@ -96,7 +96,10 @@ public struct GalleryServer: Sendable {
     public init(configuration: Configuration, downloader: PhotoDownloader) {
         self.configuration = configuration
         let options = configuration.options
-        let loader = PhotoLoader(downloader: downloader, options: options.forLoader)
+        var loading = options.forLoader
+        // Browsers show what is left of a damaged photo, too; the page says that it is damaged.
+        loading.acceptsDamage = true
+        let loader = PhotoLoader(downloader: downloader, options: loading)
         catalog = PhotoCatalog(configuration.records)
         self.pages = GalleryPages(
             catalog: catalog, options: options, loader: loader, limits: configuration.limits)

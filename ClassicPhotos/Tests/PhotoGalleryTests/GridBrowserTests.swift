@@ -104,6 +104,40 @@ struct GridBrowserTests {
         }
     }
 
+    @Test(arguments: ["grid", "list"])
+    func damagedPhotoIsShownWithBadge(view: String) async throws {
+        try await withGalleryOfFolder(["b.jpg"]) { gallery, folder in
+            let whole = try folder.bytes(of: "b.jpg")
+            try folder.write("a.jpg", bytes: Array(whole.prefix(whole.count - 8)))
+            try await Browser.run(width: 1000, height: 800) { browser in
+                try await browser.open(gallery.url)
+                try await browser.wait(for: "\(Self.onScreen).length === 2", "the grid is filled")
+                if view == "list" {
+                    _ = try await browser.evaluate(
+                        "document.querySelector('#view [data-view=list]').click()")
+                }
+                let badges =
+                    "[...document.querySelectorAll('.row-badge')].filter("
+                    + "badge => badge.checkVisibility())"
+                try await browser.wait(
+                    for: """
+                        \(badges).map(badge => [badge.innerText, badge.closest('.row')
+                            .querySelector('.row-name').textContent,
+                            badge.closest('.row').dataset.picture].join()).join(';')
+                            === 'Damaged,a.jpg,filtered'
+                        """, "the damaged photo is shown and has a badge")
+                _ = try await browser.evaluate(
+                    "\(badges)[0].closest('.row').querySelector('.row-link').click()")
+                try await browser.wait(for: DetailView.isLarge, "the photo is shown")
+                try await browser.wait(
+                    for: """
+                        document.querySelector('#detail .damage').innerText.startsWith(
+                            'This file is damaged: ')
+                        """, "the view says what is wrong")
+            }
+        }
+    }
+
     @Test func deletedPhotoClosesItsView() async throws {
         try await withGalleryOfFolder(["a.jpg", "b.jpg"]) { gallery, folder in
             try await Browser.run(width: 1000, height: 800) { browser in

@@ -125,7 +125,7 @@ struct ListRouteTests {
     @Test func retryOfAllStartsFailedRows() async throws {
         try await withGallery { gallery in
             let entries = gallery.origin.catalog.entries
-            let broken = try #require(entries.first { $0.kind == .truncated })
+            let broken = try #require(entries.first { $0.kind == .htmlPage })
             // The version of the row when it failed for the first time.
             var first: Int?
             _ = try await gallery.events(page: Self.page) { event in
@@ -140,8 +140,8 @@ struct ListRouteTests {
                     let version = event.firstMatch(of: /"version":(\d+)/).flatMap({ Int($0.1) })
                 else { return false }
                 #expect(event.contains(#""retryable":true"#))
-                #expect(event.contains(#""hasOriginal":true"#))
-                #expect(event.contains(#""code":"damaged""#))
+                #expect(event.contains(#""hasOriginal":false"#))
+                #expect(event.contains(#""code":"notAPicture""#))
                 if let first { return version > first }
                 first = version
                 let body = #"{"page":"\#(Self.page)","all":true}"#

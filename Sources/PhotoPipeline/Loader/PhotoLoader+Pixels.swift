@@ -36,17 +36,41 @@ extension PhotoLoader {
                 "Decode", by: key, memory: need, priority: request.priority,
                 timeLimit: decodingTimeLimit
             ) { cancellation throws(PhotoStageStop) in
-                let bitmap = try pixelStage(.decode) { () throws(ImagingError) in
-                    try ImageEngine.decode(
-                        bytes, fitting: size, limits: limits, cancellation: cancellation)
+                let (bitmap, damage) = try pixelStage(.decode) { () throws(ImagingError) in
+                    try self.decode(bytes, fitting: size, limits, cancellation)
                 }
-                let facts = info.map {
+                var facts = info.map {
                     PhotoFacts(original: bytes, info: $0, bitmap: bitmap, limits: limits)
                 }
+                facts?.damage = damage
                 let photo = Photo(
                     bitmap: bitmap, origin: original.origin, facts: facts, key: key)
                 memory.insert(photo)
                 return photo
+            }
+        }
+    }
+
+    /// Decodes a picture; of a damaged one, what is left of it if the options allow that.
+    ///
+    /// - Returns: the pixels, and what is wrong with the file; nil for a sound one.
+    private func decode(
+        _ bytes: [UInt8], fitting size: PixelSize?, _ limits: ImageLimits,
+        _ cancellation: ImagingCancellation
+    ) throws(ImagingError) -> (bitmap: Bitmap, damage: String?) {
+        do {
+            let bitmap = try ImageEngine.decode(
+                bytes, fitting: size, limits: limits, cancellation: cancellation)
+            return (bitmap, nil)
+        } catch .decodeFailed(let detail) where options.acceptsDamage {
+            do {
+                let rest = try ImageEngine.decode(
+                    bytes, fitting: size, limits: limits, acceptingDamage: true,
+                    cancellation: cancellation)
+                return (rest, detail)
+            } catch .decodeFailed {
+                // Nothing is left of the picture.
+                throw .decodeFailed(detail: detail)
             }
         }
     }

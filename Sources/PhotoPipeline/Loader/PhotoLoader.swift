@@ -40,6 +40,9 @@ public final class PhotoLoader: Sendable {
         public var memoryBytes = 256 << 20
         /// The cache of downloads on the disk; nil for none.
         public var diskCache: PhotoDiskCache?
+        /// Whether a file that ends too early, or has wrong data, is decoded as far as that is
+        /// possible. ``PhotoFacts/damage`` of such a photo says what is wrong.
+        public var acceptsDamage = false
         /// Records the loader's queues; nil for no recording.
         public var timeline: OperationTimeline?
 

@@ -13,6 +13,9 @@ public struct PhotoFacts: Sendable, Hashable {
     public var byteCount: Int
     /// The time of the exposure, as in `ExifFields.taken` of `PhotoImaging`.
     public var taken: String?
+    /// What is wrong with a damaged file, of which only a part is shown, as a clause; nil for a
+    /// sound one.
+    public var damage: String?
 
     /// Creates facts.
     public init(color: UInt32, size: PixelSize, byteCount: Int, taken: String? = nil) {

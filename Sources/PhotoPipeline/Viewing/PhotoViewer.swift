@@ -177,7 +177,7 @@ public actor PhotoViewer {
         }
         let recipe = PhotoRecipe(
             filters: filters, size: side.map { PixelSize(width: $0, height: $0) }, format: .jpeg,
-            quality: quality, keepsMetadata: false)
+            quality: quality, keepsMetadata: false, acceptsDamage: true)
         return .result(id, recipe)
     }
 

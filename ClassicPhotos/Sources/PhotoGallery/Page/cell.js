@@ -20,7 +20,7 @@ export class Cell {
     this.#parts = {
       link: part("link"), name: part("name"), state: part("state"), reason: part("reason"),
       number: part("number"), spinner: part("spinner"), retry: part("retry"),
-      picture: part("picture"),
+      picture: part("picture"), badge: part("badge"),
     };
     this.#picture = new Picture(part("photo"), (kind) => { this.element.dataset.picture = kind; });
   }
@@ -73,7 +73,7 @@ export class Cell {
   /// - sharper: the address of the larger picture.
   /// - progress: the part of the bytes that has arrived, or undefined.
   show({ page, name, record, sharper, progress }) {
-    const { state, version, active, color } = record;
+    const { state, version, active, color, damage } = record;
     const parts = this.#parts;
     const isOtherName = parts.name.title !== (name ?? "");
     const isRenamed = parts.name.textContent !== "" && isOtherName;
@@ -87,6 +87,8 @@ export class Cell {
       parts.state.textContent = text(state);
       parts.picture.style.backgroundColor = color ?? "";
       parts.picture.classList.toggle("colored", Boolean(color));
+      parts.badge.hidden = !damage || state === "failed";
+      parts.badge.title = damage ?? "";
       this.#showFailure(state === "failed" && !active, record, name);
       parts.spinner.hidden = !active;
     }
@@ -102,9 +104,9 @@ export class Cell {
     }
   }
 
-  #showFailure(hasFailed, { state, reason, retryable }, name) {
+  #showFailure(hasFailed, { state, reason, retryable, damage }, name) {
     const parts = this.#parts;
-    parts.reason.textContent = state === "failed" ? reason : "";
+    parts.reason.textContent = state === "failed" ? reason : damage ?? "";
     parts.reason.title = parts.reason.textContent;
     parts.reason.hidden = parts.reason.textContent === "";
     const canRetry = hasFailed && retryable;

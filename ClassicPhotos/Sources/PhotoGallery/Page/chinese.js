@@ -7,6 +7,8 @@ export const texts = {
   new: "未下载", downloaded: "已下载", filtered: "已加滤镜", failed: "加载失败",
   countNew: "{count} 未下载", countDownloaded: "{count} 已下载",
   countFiltered: "{count} 已加滤镜", countFailed: "{count} 失败",
+  damaged: "已损坏",
+  damage: "此文件已损坏，只显示照片剩余的部分。",
   inProgress: "处理中", retry: "重试", retryName: "重试 {name}",
   retryAll: "重试所有失败的照片",
   dismiss: "关闭", lost: "连接已断开，正在重新连接…",

@@ -172,6 +172,7 @@ export class Detail {
     parts.name = make("h2", { id: "detail-name", dir: "auto", "aria-live": "polite" });
     parts.folders = make("p", { className: "folders", dir: "auto" });
     parts.state = make("p", { className: "state" });
+    parts.damage = make("p", { className: "damage", role: "status", hidden: true });
     parts.compare = make("button", {
       type: "button", className: "quiet", "aria-pressed": false, click: () => this.#compare(),
     }, text("compare"));
@@ -218,7 +219,7 @@ export class Detail {
       this.#stage.element,
       make("div", { className: "panel" },
         make("header", { className: "line" },
-          make("div", { className: "naming" }, parts.name, parts.folders, parts.state),
+          make("div", { className: "naming" }, parts.name, parts.folders, parts.state, parts.damage),
           parts.fold, sign("icon", "×", "close", () => this.#leave())),
         parts.body));
     this.#dialog.addEventListener("cancel", (event) => { event.preventDefault(); this.#leave(); });
@@ -317,7 +318,7 @@ export class Detail {
 
   #showState() {
     const { record } = this.#host.photo(this.#row);
-    const { state, active, reason, retryable, hasOriginal } = record;
+    const { state, active, reason, retryable, hasOriginal, damage } = record;
     const parts = this.#parts;
     this.#dialog.dataset.state = state;
     this.progressed(this.#row);
@@ -327,6 +328,8 @@ export class Detail {
     const isMissing = state === "new" && !isShown;
     const problem = isFailed ? null : this.#problem;
     const isActive = active && !this.#host.isPaused() && !problem;
+    parts.damage.textContent = isFailed ? "" : damage ?? "";
+    parts.damage.hidden = parts.damage.textContent === "";
     parts.state.textContent = isShown ? text(this.#look?.length ? "filtered" : "downloaded")
       : text(isActive ? "inProgress" : state);
     parts.trouble.hidden = !(isFailed || isMissing || problem);

@@ -1,6 +1,6 @@
 // The state of each row's photo, by row number.
 
-import { failureText } from "./strings.js";
+import { failureText, text } from "./strings.js";
 
 const unknown = Object.freeze({
   state: "new", version: 0, reason: "", active: false, retryable: true,
@@ -30,6 +30,7 @@ export class Records {
       state, version, reason, active, retryable, hasOriginal: event.hasOriginal ?? false,
       generation: this.#generation,
       color: event.color ?? former?.color,
+      damage: event.damage ? text("damage", { detail: event.damage }) : "",
       // The picture's name, which depends on its content.
       picture: event.picture,
       width: event.width ?? former?.width, height: event.height ?? former?.height,

@@ -12,6 +12,8 @@ const english = {
   new: "New", downloaded: "Downloaded", filtered: "Filtered", failed: "Failed to load",
   countNew: "{count} new", countDownloaded: "{count} downloaded",
   countFiltered: "{count} filtered", countFailed: "{count} failed",
+  damaged: "Damaged",
+  damage: "This file is damaged: {detail}. What is left of the photo is shown.",
   inProgress: "In progress", retry: "Retry", retryName: "Retry {name}",
   retryAll: "Retry all failed",
   dismiss: "Dismiss", lost: "Connection lost. Reconnecting…",

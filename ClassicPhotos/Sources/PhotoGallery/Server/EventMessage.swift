@@ -96,6 +96,8 @@ struct EventMessage {
         /// has failed.
         let hasOriginal: Bool?
         let active: Bool
+        /// What is wrong with a damaged photo, of which a part is shown; absent for a sound one.
+        let damage: String?
         let color: String?
         let width: Int?
         let height: Int?
@@ -116,6 +118,7 @@ struct EventMessage {
             self.failure = failure?.cause.map(FailureCause.init)
             retryable = failure?.isRetryable
             hasOriginal = failure?.hasOriginal
+            damage = update.facts?.damage?.onOneLine
             color = update.facts.map { EventMessage.text(ofColor: $0.color) }
             width = update.facts?.size.width
             height = update.facts?.size.height

@@ -20,7 +20,7 @@ import Foundation
 /// |---|---|
 /// | `photos/:row/details?page=…` | the size and the fields of the camera |
 /// | `photos/:row/picture?fit=…` | a JPEG to show, without metadata; `full` is the photo's size |
-/// | `photos/:row/result?size=…` | the file that `process` would write, as a download |
+/// | `photos/:row/result?size=…` | the file that `process` would write, as a download; of a damaged photo, what is left |
 /// | `photos/:row/original` | the photo as its source has it, as a download |
 ///
 /// Both pictures and results take `filters`, a chain as in the command line or `none`. With the
@@ -189,7 +189,7 @@ struct PhotoRoutes {
         }
         let recipe = PhotoRecipe(
             filters: try filters(in: parameters.get("filters") ?? "none"),
-            size: side.map { PixelSize(width: $0, height: $0) })
+            size: side.map { PixelSize(width: $0, height: $0) }, acceptsDamage: true)
         let result = try await answering(context) { try await viewer.result(of: row, by: recipe) }
         let format = result.format ?? .jpeg
         return FileResponse(

@@ -186,6 +186,10 @@ struct ChangingFolder: Sendable {
         try FileManager.default.moveItem(at: part, to: file)
     }
 
+    func bytes(of name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: url.appending(path: name)))
+    }
+
     func remove(_ name: String) throws {
         try FileManager.default.removeItem(at: url.appending(path: name))
     }

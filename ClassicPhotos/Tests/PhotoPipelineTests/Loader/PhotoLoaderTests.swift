@@ -42,6 +42,30 @@ struct PhotoLoaderTests {
         }
     }
 
+    @Test func damagedPhotoHasWhatIsLeftIfThatIsWanted() async throws {
+        try await withTemporaryFolder { folder in
+            let file = folder.appending(path: "a.jpg")
+            let whole = try jpeg(width: 200, height: 200)
+            try Data(whole.prefix(whole.count - 40)).write(to: file)
+            try await withLoader { loader, _ in
+                let reason = await failure { _ = try await loader.photo(for: file) }
+                #expect(reason?.contains("ends too early") == true)
+                var options = loader.options
+                options.acceptsDamage = true
+                let lenient = PhotoLoader(downloader: loader.downloader, options: options)
+                let photo = try await lenient.photo(for: file)
+                #expect(photo.bitmap.size == PixelSize(width: 200, height: 200))
+                #expect(photo.facts?.damage?.contains("ends too early") == true)
+                try Data(whole).write(to: file)
+                #expect(try await lenient.photo(for: file).facts?.damage == nil)
+                // Nothing is left of this one.
+                try Data(whole.prefix(12)).write(to: file)
+                let nothing = await failure { _ = try await lenient.photo(for: file) }
+                #expect(nothing?.contains("ends too early") == true)
+            }
+        }
+    }
+
     @Test func otherFiltersShareTheDecodedPicture() async throws {
         try await withDemoOrigin(.quick) { origin in
             try await withLoader { loader, timeline in
