@@ -92,8 +92,7 @@ struct OutputNames: Sendable {
 
     /// The name of the result of a photo that shares its name with no other, without its folder.
     static func fileName(of record: PhotoRecord, writtenAs format: ImageFormat) -> String {
-        let path = ResultName(base: Stem(of: record).bytes, number: nil, unnumbered: nil)
-            .bytes(writtenAs: format)
+        let path = Stem(of: record).name(number: nil, unnumbered: nil).bytes(writtenAs: format)
         return displayText(path.split(separator: UInt8(ascii: "/")).last ?? path[...])
     }
 
@@ -101,12 +100,11 @@ struct OutputNames: Sendable {
     ///
     /// - Parameter position: the photo's index in the list.
     func name(of record: PhotoRecord, at position: Int) -> ResultName {
-        let base = Stem(of: record).bytes
+        let stem = Stem(of: record)
         return switch shared[position] {
-        case nil: ResultName(base: base, number: nil, unnumbered: nil)
-        case .plain(let expected, let number):
-            ResultName(base: base, number: number, unnumbered: expected)
-        case .numbered(let number): ResultName(base: base, number: number, unnumbered: nil)
+        case nil: stem.name(number: nil, unnumbered: nil)
+        case .plain(let expected, let number): stem.name(number: number, unnumbered: expected)
+        case .numbered(let number): stem.name(number: number, unnumbered: nil)
         }
     }
 }
@@ -120,11 +118,14 @@ struct ResultName: Sendable, Hashable {
     let number: Int?
     /// The format that has the name without the number.
     let unnumbered: ImageFormat?
+    /// Whether the photo's name ends with `.tif`, as the names of most TIFF files do.
+    var isTIF = false
 
     /// The path in the folder of a result of the given format.
     func bytes(writtenAs format: ImageFormat) -> [UInt8] {
         let suffix = number.map { format == unnumbered ? "" : "-\($0)" } ?? ""
-        return base + "\(suffix).\(format.fileExtension)".utf8
+        let fileExtension = isTIF && format == .tiff ? "tif" : format.fileExtension
+        return base + "\(suffix).\(fileExtension)".utf8
     }
 
     /// Whether the path stays in the folder and names no hidden file.
@@ -142,6 +143,7 @@ private struct Stem {
     let key: String
     /// The format of the photo according to its extension; nil if the name has no such extension.
     let expectedFormat: ImageFormat?
+    private let isTIF: Bool
 
     init(of record: PhotoRecord) {
         var parts = Self.safeParts(of: record.nameBytes ?? Array(record.name.utf8))
@@ -151,12 +153,17 @@ private struct Stem {
         {
             parts.append(last.dropLast(fileExtension.utf8.count + 1))
             expectedFormat = format.canEncode ? format : .jpeg
+            isTIF = fileExtension == "tif"
         } else {
             parts.append(last)
-            expectedFormat = nil
+            (expectedFormat, isTIF) = (nil, false)
         }
         bytes = Array(parts.joined(separator: "/".utf8))
         key = displayText(bytes).lowercased()
+    }
+
+    func name(number: Int?, unnumbered: ImageFormat?) -> ResultName {
+        ResultName(base: bytes, number: number, unnumbered: unnumbered, isTIF: isTIF)
     }
 
     func key(_ number: Int) -> String { "\(key)-\(number)" }

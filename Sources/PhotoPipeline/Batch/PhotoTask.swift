@@ -28,6 +28,8 @@ import Foundation
         let base: String
         var number: Int?
         var unnumbered: ImageFormat?
+        /// nil in tasks of earlier versions of the program.
+        var isTIF: Bool?
     }
 
     fileprivate init?(
@@ -39,7 +41,9 @@ import Foundation
         recipe = options.recipe
         redoes = options.redoesAll
         folder = record.folder.map { percentEncoded($0.bytes) }
-        result = StoredName(base: base, number: name.number, unnumbered: name.unnumbered)
+        result = StoredName(
+            base: base, number: name.number, unnumbered: name.unnumbered,
+            isTIF: name.isTIF ? true : nil)
     }
 
     fileprivate var sourceFolder: LocalPath? {
@@ -48,7 +52,8 @@ import Foundation
 
     fileprivate var resultName: ResultName {
         ResultName(
-            base: Array(result.base.utf8), number: result.number, unnumbered: result.unnumbered)
+            base: Array(result.base.utf8), number: result.number, unnumbered: result.unnumbered,
+            isTIF: result.isTIF ?? false)
     }
 
     /// The path of the result in a folder.

@@ -20,8 +20,10 @@ import Foundation
 /// |---|---|
 /// | `photos/:row/details?page=…` | the size and the fields of the camera |
 /// | `photos/:row/picture?fit=…` | a JPEG to show, without metadata; `full` is the photo's size |
-/// | `photos/:row/result?size=…` | the file that `process` would write, as a download; of a damaged photo, what is left |
+/// | `photos/:row/result?size=…` | the file that `process` would write, as a download |
 /// | `photos/:row/original` | the photo as its source has it, as a download |
+///
+/// Of a damaged photo, pictures and results show what is left.
 ///
 /// Both pictures and results take `filters`, a chain as in the command line or `none`. With the
 /// photo's identifier as `id`, an address names its contents for ever.

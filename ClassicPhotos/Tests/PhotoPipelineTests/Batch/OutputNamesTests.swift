@@ -40,6 +40,15 @@ import Foundation
         #expect(try names(of: records(["a.jpg", "b.jfif"]), as: [.png]) == ["a.png", "b.png"])
     }
 
+    @Test func shortExtensionOfTIFFStays() throws {
+        let scans = records(["a.tif", "b.tiff", "c.TIF", "a.jpg", "b.tif"])
+        #expect(
+            try names(of: scans, as: [.tiff, .tiff, .tiff, .jpeg, .tiff])
+                == ["a.tif", "b.tiff", "c.tif", "a.jpg", "b-2.tif"])
+        #expect(try names(of: scans, as: [.png], option: .png)[0] == "a.png")
+        #expect(OutputNames.fileName(of: scans[0], writtenAs: .tiff) == "a.tif")
+    }
+
     @Test func equalNamesAreNumberedInListOrder() throws {
         let equal = records(["Sea", "sea", "Sea.jpg", "../../Sea"])
         #expect(
