@@ -138,6 +138,33 @@ struct GridBrowserTests {
         }
     }
 
+    /// The length of a panorama is no measure: its short side must cover the cell.
+    @Test func picturesAreSharpOnScreenWithManyPixels() async throws {
+        try await withGalleryOfFolder([]) { gallery, folder in
+            for (name, width, height) in [
+                ("a.jpg", 1_200, 900), ("b.jpg", 3_000, 400), ("c.jpg", 500, 1_600),
+            ] {
+                try folder.write(name, width: width, height: height)
+            }
+            try await Browser.run(width: 1000, height: 800) { browser in
+                try await browser.command(
+                    "Emulation.setDeviceMetricsOverride",
+                    ["width": 1000, "height": 800, "deviceScaleFactor": 2, "mobile": false])
+                try await browser.open(gallery.url)
+                try await browser.wait(
+                    for: """
+                        (cells => cells.length === 3 && cells.every(cell => {
+                            const image = cell.querySelector('img:last-of-type');
+                            const frame = cell.querySelector('.row-photo');
+                            return image.naturalWidth * 1.2 >= 2 * frame.clientWidth
+                                && image.naturalHeight * 1.2 >= 2 * frame.clientHeight;
+                        }))([...document.querySelectorAll('.row')])
+                        """, "every picture has enough pixels for its cell")
+                #expect(try await browser.consoleMessages() == [])
+            }
+        }
+    }
+
     @Test func deletedPhotoClosesItsView() async throws {
         try await withGalleryOfFolder(["a.jpg", "b.jpg"]) { gallery, folder in
             try await Browser.run(width: 1000, height: 800) { browser in

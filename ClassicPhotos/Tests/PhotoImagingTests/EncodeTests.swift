@@ -151,8 +151,8 @@ import Testing
         #expect(bitmap.size.description == "4 × 2")
     }
 
-    /// A smooth picture with a little noise, as photographs are: differences of neighbors are small,
-    /// but hardly any bytes repeat.
+    /// A smooth picture with a little noise, as photographs are. Neighbors differ little, and few
+    /// bytes repeat.
     @Test(arguments: [false, true])
     func photographAsPNGIsFiltered(hasAlpha: Bool) throws {
         let (width, height, bands) = (300, 200, hasAlpha ? 4 : 3)

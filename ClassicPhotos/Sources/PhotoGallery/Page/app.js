@@ -41,6 +41,8 @@ const byID = (id) => document.getElementById(id);
 // the rows immediately would flash every picture on the screen back to its placeholder.
 const confirmationTime = 1000;
 const longestWait = 10_000;
+// The lengths of the longer sides of pictures that replace soft ones.
+const coverSides = [640, 1280, 2560, 5120];
 // Narrower windows show the list, unless a person chose the grid.
 const narrow = 700;
 
@@ -90,7 +92,8 @@ const list = new VirtualList(byID("list"), {
   tools: byID("tools"),
   pattern: byID("pattern"),
   content: (row) => ({
-    page, name: names.name(row), record: records.get(row), sharper: sharperPicture(row),
+    page, name: names.name(row), record: records.get(row),
+    sharper: (image, width, height) => sharperPicture(row, image, width, height),
     progress: records.progress(row),
   }),
   rowsBound: (rows) => names.want(rows),
@@ -379,12 +382,20 @@ function report(rows = list.visibleRows()) {
   if (rows && stream.isOpen) reporter.report(page, rows, phases.phase);
 }
 
-// A larger picture of a cell with the list's own filters, once the identifier is known.
-function sharperPicture(row) {
+// A larger picture of a cell with the list's own filters, once the identifier is known; null if the
+// image has enough pixels for its frame. The image covers the frame, so that the short side of a
+// panorama decides.
+function sharperPicture(row, image, width, height) {
+  const { naturalWidth, naturalHeight } = image;
+  const stretch = Math.max(width / naturalWidth, height / naturalHeight);
+  const length = Math.max(naturalWidth, naturalHeight);
+  const photo = records.get(row);
+  if (stretch < 1.2 || Math.max(photo.width, photo.height) <= length) return null;
   const id = names.id(row);
-  if (!id) return null;
+  if (id === undefined) return undefined;
+  const side = coverSides.find((side) => side >= 0.9 * stretch * length) ?? coverSides.at(-1);
   const filters = headline.filter.replaceAll(", ", ",") || "none";
-  const query = new URLSearchParams({ fit: 640, filters, id });
+  const query = new URLSearchParams({ fit: side, filters, id });
   return `/api/photos/${row}/picture?${query}`;
 }
 

@@ -70,7 +70,7 @@ export class Cell {
   }
 
   /// - record: state, version, reason and activity of the bound row.
-  /// - sharper: the address of the larger picture.
+  /// - sharper: finds the address of a larger picture; see picture.js.
   /// - progress: the part of the bytes that has arrived, or undefined.
   show({ page, name, record, sharper, progress }) {
     const { state, version, active, color, damage } = record;

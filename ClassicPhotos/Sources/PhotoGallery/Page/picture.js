@@ -14,6 +14,7 @@ export class Picture {
   #frame;
   #changed;
   #address = "";
+  #kind = "none";
   #sharper = null;
   #coming = null;
   #timer = null;
@@ -26,14 +27,27 @@ export class Picture {
     changed("none");
   }
 
-  /// - sharper: the address of a larger picture, which replaces the first one where the frame has
-  ///   more pixels than the first one; null if there is none.
+  /// - sharper: returns the address of a larger picture for an image and the pixels of its frame, null
+  ///   if the image has enough of them, or undefined while that is unknown. null if there is none.
   show(kind, address, sharper) {
-    if (address === this.#address) return;
+    if (address === this.#address) return this.#showKind(kind, sharper);
     this.#stop();
     this.#address = address;
     this.#sharper = sharper;
-    this.#load(kind, address, 0);
+    this.#kind = kind;
+    this.#load(address, 0);
+  }
+
+  // The photo without filters is the same picture as the photo before them.
+  #showKind(kind, sharper) {
+    const isChange = kind !== this.#kind;
+    this.#kind = kind;
+    if (!isChange) return;
+    this.#sharper = sharper;
+    const image = this.#frame.lastElementChild;
+    if (this.#coming || !image) return;
+    this.#changed(kind);
+    this.#sharpen(image);
   }
 
   clear() {
@@ -51,7 +65,7 @@ export class Picture {
     this.#coming = null;
   }
 
-  #load(kind, address, attempt) {
+  #load(address, attempt) {
     const image = new Image();
     // The name and the state are text in the same link.
     image.alt = "";
@@ -59,21 +73,21 @@ export class Picture {
     this.#coming = image;
     image.src = address;
     image.decode().then(
-      () => { if (image === this.#coming) this.#reveal(image, kind); },
+      () => { if (image === this.#coming) this.#reveal(image); },
       () => {
         if (image !== this.#coming || attempt >= retryDelays.length) return;
-        const again = () => this.#load(kind, address, attempt + 1);
+        const again = () => this.#load(address, attempt + 1);
         this.#timer = setTimeout(again, retryDelays[attempt]);
       },
     );
   }
 
-  #reveal(image, kind) {
+  #reveal(image) {
     this.#coming = null;
     const below = [...this.#frame.children];
     this.#frame.append(image);
-    this.#changed(kind);
-    this.#sharpen(image, kind);
+    this.#changed(this.#kind);
+    this.#sharpen(image);
     const removeBelow = () => { for (const former of below) former.remove(); };
     if (stillness.matches) return removeBelow();
     image.animate([{ opacity: 0 }, { opacity: 1 }], fade).finished.then(removeBelow, () => {});
@@ -81,15 +95,17 @@ export class Picture {
 
   // The larger picture costs another download from the server, so it waits until the list has been
   // still for a moment. The frame is measured then, too: now, the browser would have to lay it out.
-  #sharpen(image, kind) {
+  #sharpen(image) {
+    clearTimeout(this.#timer);
     if (!this.#sharper) return;
     this.#timer = setTimeout(() => {
-      if (document.documentElement.dataset.phase !== "settled") return this.#sharpen(image, kind);
-      const pixels = this.#frame.clientWidth * window.devicePixelRatio;
-      if (image.naturalWidth >= pixels * 0.8) return;
-      const address = this.#sharper;
+      if (document.documentElement.dataset.phase !== "settled") return this.#sharpen(image);
+      const { clientWidth, clientHeight } = this.#frame;
+      const ratio = window.devicePixelRatio;
+      const address = this.#sharper(image, clientWidth * ratio, clientHeight * ratio);
+      if (address === undefined) return this.#sharpen(image);
       this.#sharper = null;
-      this.#load(kind, address, retryDelays.length);
+      if (address !== null) this.#load(address, retryDelays.length);
     }, stillnessBefore);
   }
 }

@@ -172,9 +172,12 @@ struct ChangingFolder: Sendable {
 
     /// Writes a picture of one color, or whatever the bytes are. It appears complete, with a time
     /// long ago.
-    func write(_ name: String, gray: UInt8 = 128, bytes: [UInt8]? = nil) throws {
-        let pixels = [UInt8](repeating: gray, count: 64 * 48 * 3)
-        let bitmap = try Bitmap(size: PixelSize(width: 64, height: 48), pixels: pixels)
+    func write(
+        _ name: String, width: Int = 64, height: Int = 48, gray: UInt8 = 128,
+        bytes: [UInt8]? = nil
+    ) throws {
+        let pixels = [UInt8](repeating: gray, count: width * height * 3)
+        let bitmap = try Bitmap(size: PixelSize(width: width, height: height), pixels: pixels)
         let picture = try bytes ?? ImageEngine.encode(bitmap, as: .jpeg, quality: 90).bytes
         let part = url.appending(path: ".part")
         try Data(picture).write(to: part)
