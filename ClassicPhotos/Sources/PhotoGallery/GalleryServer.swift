@@ -89,6 +89,7 @@ public struct GalleryServer: Sendable {
 
     private let configuration: Configuration
     private let catalog: PhotoCatalog
+    private let dates: PhotoDates
     let pages: GalleryPages
     let viewer: PhotoViewer
 
@@ -101,6 +102,7 @@ public struct GalleryServer: Sendable {
         loading.acceptsDamage = true
         let loader = PhotoLoader(downloader: downloader, options: loading)
         catalog = PhotoCatalog(configuration.records)
+        dates = PhotoDates(limits: options.limits)
         self.pages = GalleryPages(
             catalog: catalog, options: options, loader: loader, limits: configuration.limits)
         self.viewer = PhotoViewer(catalog: catalog, options: options, loader: loader)
@@ -121,6 +123,7 @@ public struct GalleryServer: Sendable {
         // Run in a separate task: cancelling a server that listens crashes the program if the
         // server has just accepted a connection, https://github.com/apple/swift-nio/issues/3481.
         let running = Task { try await services.run() }
+        dates.prepare(catalog.contents)
         let following = configuration.reading.map { reading in
             Task { await ListFollower(catalog: catalog, pages: pages, reading: reading).run() }
         }
@@ -130,6 +133,7 @@ public struct GalleryServer: Sendable {
             Task { await services.triggerGracefulShutdown() }
         }
         following?.cancel()
+        dates.close()
         await pages.closeAll()
         await viewer.close()
         do {
@@ -195,8 +199,10 @@ public struct GalleryServer: Sendable {
             .add(to: router)
         let group = router.group("api")
         APIRoutes(configuration: configuration, catalog: catalog, pages: pages).add(to: group)
-        OrderRoutes(catalog: catalog, facts: configuration.options.facts, pages: pages)
-            .add(to: group)
+        OrderRoutes(
+            catalog: catalog, facts: configuration.options.facts, dates: dates, pages: pages
+        )
+        .add(to: group)
         EngineRoutes(pages: pages).add(to: group)
         PhotoRoutes(catalog: catalog, viewer: viewer, pages: pages).add(to: group)
         return router

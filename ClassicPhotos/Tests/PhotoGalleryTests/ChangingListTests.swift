@@ -27,8 +27,10 @@ struct ChangingListTests {
     }
 
     /// The names in the order of the list.
-    private func names(_ gallery: Gallery) async throws -> [String] {
-        let text = try await gallery.get("/api/order").text
+    private func names(
+        _ gallery: Gallery, sortedBy key: String = "list"
+    ) async throws -> [String] {
+        let text = try await gallery.get("/api/order?sort=\(key)").text
         let order = try JSONDecoder().decode(Order.self, from: Data(text.utf8))
         let photos = try await list(gallery).photos
         return order.rows.map { photos.indices.contains($0) ? photos[$0].name : "?" }
@@ -95,6 +97,38 @@ struct ChangingListTests {
             #expect(present[0].id == former[0].id && present[1].id != former[1].id)
             #expect(try await gallery.getBytes("/api/photos/1/original").bytes != original)
         }
+    }
+
+    /// The order is that of the files, before any photo was decoded.
+    @Test func dateTakenIsReadBeforePhotosAreShown() async throws {
+        try await withGalleryOfFolder(["z.jpg"]) { gallery, folder in
+            let plain = try folder.bytes(of: "z.jpg")
+            for (name, year) in [("a.jpg", 2021), ("b.jpg", 2024), ("c.jpg", 2019)] {
+                // The time of all files is in 2001.
+                try folder.write(name, bytes: jpeg(plain, taken: "\(year):05:06 07:08:09"))
+            }
+            try await waitForNames(["a.jpg", "b.jpg", "c.jpg", "z.jpg"], gallery)
+            #expect(
+                try await names(gallery, sortedBy: "date") == ["b.jpg", "a.jpg", "c.jpg", "z.jpg"])
+        }
+    }
+
+    /// A JPEG with an EXIF block that has the time of the exposure.
+    private func jpeg(_ plain: [UInt8], taken: String) -> [UInt8] {
+        func number(_ value: Int, _ count: Int) -> [UInt8] {
+            (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+        }
+        func directory(_ tag: Int, _ kind: Int, _ count: Int, _ value: Int) -> [UInt8] {
+            number(1, 2) + number(tag, 2) + number(kind, 2) + number(count, 4) + number(value, 4)
+                + number(0, 4)
+        }
+        let text = Array(taken.utf8) + [0]
+        let block =
+            Array("Exif\0\0II*\0".utf8) + number(8, 4) + directory(0x8769, 4, 1, 26)
+            + directory(0x9003, 2, text.count, 44) + text
+        let length = block.count + 2
+        return plain.prefix(2) + [0xFF, 0xE1, UInt8(length >> 8), UInt8(length & 255)] + block
+            + plain.dropFirst(2)
     }
 
     @Test func emptyFolderWaitsForPhotos() async throws {

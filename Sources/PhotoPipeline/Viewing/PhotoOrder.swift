@@ -38,6 +38,7 @@ public final class PhotoOrder: Sendable {
     private let records: [PhotoRecord]
     private let rows: [Int]
     private let facts: PhotoFactTable
+    private let dates: PhotoDates?
     private let prepared = Mutex(Prepared())
 
     /// - Parameters:
@@ -47,10 +48,17 @@ public final class PhotoOrder: Sendable {
         self.records = records
         rows = Array(records.indices)
         self.facts = facts
+        dates = nil
     }
 
     /// Finds and sorts the photos of a catalog, whose rows are the results.
-    @_spi(ClassicPhotos) public init(contents: PhotoCatalog.Contents, facts: PhotoFactTable) {
+    ///
+    /// - Parameter dates: the times of exposure of the files; wait for them before photos are
+    ///   sorted by date.
+    @_spi(ClassicPhotos) public init(
+        contents: PhotoCatalog.Contents, facts: PhotoFactTable, dates: PhotoDates
+    ) {
+        self.dates = dates
         rows = contents.rows
         records = rows.map { contents.records[$0] }
         self.facts = facts
@@ -92,7 +100,9 @@ public final class PhotoOrder: Sendable {
         case .date:
             let (all, files) = (facts.all, files())
             return sorted(places) { place in
-                all[records[place].id]?.taken.flatMap(Self.seconds) ?? files[place].seconds
+                let id = records[place].id
+                return dates?.seconds(of: id) ?? all[id]?.taken.flatMap(Self.seconds)
+                    ?? files[place].seconds
             }
         case .size:
             let (all, files) = (facts.all, files())

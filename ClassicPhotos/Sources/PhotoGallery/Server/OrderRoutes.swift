@@ -10,6 +10,7 @@ import Synchronization
 struct OrderRoutes {
     private let catalog: PhotoCatalog
     private let facts: PhotoFactTable
+    private let dates: PhotoDates
     /// What is prepared for the latest contents that were asked for.
     private let prepared: Prepared
     private let pages: GalleryPages
@@ -22,7 +23,10 @@ struct OrderRoutes {
         let order = Mutex<(revision: Int, order: PhotoOrder)?>(nil)
     }
 
-    init(catalog: PhotoCatalog, facts: PhotoFactTable, pages: GalleryPages) {
+    init(
+        catalog: PhotoCatalog, facts: PhotoFactTable, dates: PhotoDates, pages: GalleryPages
+    ) {
+        self.dates = dates
         self.catalog = catalog
         self.facts = facts
         self.pages = pages
@@ -57,8 +61,11 @@ struct OrderRoutes {
             }
         }
         let states = try await states(of: parameters.get("page"))
-        let (order, queue, kind) = (order(), queue, state)
+        let contents = catalog.contents
+        let (order, queue, kind) = (order(contents), queue, state)
         let rows = try await context.whileConnected {
+            // Without all of them, the order would change while a person scrolls.
+            if key == .date { await dates.ready(for: contents) }
             let search = queue.add("Search") {
                 order.rows(matching: query, sortedBy: key, in: kind, states: states)
             }
@@ -81,11 +88,10 @@ struct OrderRoutes {
     }
 
     /// Finds and sorts the present photos.
-    private func order() -> PhotoOrder {
-        let contents = catalog.contents
-        return prepared.order.withLock { prepared in
+    private func order(_ contents: PhotoCatalog.Contents) -> PhotoOrder {
+        prepared.order.withLock { prepared in
             if let prepared, prepared.revision == contents.revision { return prepared.order }
-            let order = PhotoOrder(contents: contents, facts: facts)
+            let order = PhotoOrder(contents: contents, facts: facts, dates: dates)
             prepared = (contents.revision, order)
             return order
         }
