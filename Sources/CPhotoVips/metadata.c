@@ -172,6 +172,63 @@ static void reset_xmp_orientation(VipsImage *holder) {
     g_free(copy);
 }
 
+// The end of what begins at `at` and ends with `last`; NULL if the packet has no such end.
+static char *end_of(char *at, char *end, const char *last) {
+    const size_t length = strlen(last);
+    for (; (size_t)(end - at) >= length; at++)
+        if (!memcmp(at, last, length)) return at + length;
+    return NULL;
+}
+
+// Overwrites all attributes whose names begin with `prefix`, as in ` hdrgm:Version="1.0"`.
+static void blank_attributes(char *at, char *end, const char *prefix) {
+    const size_t length = strlen(prefix);
+    for (; (size_t)(end - at) > length; at++) {
+        if (!*at || !strchr(" \t\r\n", *at) || memcmp(at + 1, prefix, length)) continue;
+        char *value = memchr(at + 1, '=', (size_t)(end - at - 1));
+        if (!value) return;
+        do value++;
+        while (value < end && *value && strchr(" \t\r\n", *value));
+        if (value >= end || (*value != '"' && *value != '\'')) continue;
+        char *close = memchr(value + 1, *value, (size_t)(end - value - 1));
+        if (!close) return;
+        memset(at, ' ', (size_t)(close + 1 - at));
+    }
+}
+
+// Overwrites all elements of a name.
+static void blank_elements(char *at, char *end, const char *first, const char *last) {
+    const size_t length = strlen(first);
+    for (; (size_t)(end - at) > length; at++) {
+        if (memcmp(at, first, length)) continue;
+        char *close = end_of(at, end, last);
+        if (!close) return;
+        memset(at, ' ', (size_t)(close - at));
+    }
+}
+
+// Removes the fields that say what follows the picture in its file: a gain map for screens with
+// more light (Ultra HDR), and the video of a motion photo. A copy has the picture only, and a
+// program that believes the fields would look for the rest. The packet keeps its length.
+static void drop_xmp_attachments(VipsImage *holder) {
+    size_t count = 0;
+    const void *packet = blob(holder, VIPS_META_XMP_NAME, &count);
+    if (!packet || !count) return;
+    char *copy = g_try_malloc(count);
+    if (!copy) return;
+    memcpy(copy, packet, count);
+    char *end = copy + count;
+    static const char *const attributes[] = {
+        "hdrgm:", "HDRGainMap:", "GCamera:MotionPhoto", "GCamera:MicroVideo", "Camera:MotionPhoto",
+        "Camera:MicroVideo"};
+    for (size_t i = 0; i < G_N_ELEMENTS(attributes); i++)
+        blank_attributes(copy, end, attributes[i]);
+    blank_elements(copy, end, "<Container:Directory", "</Container:Directory>");
+    blank_elements(copy, end, "<GContainer:Directory", "</GContainer:Directory>");
+    vips_image_set_blob_copy(holder, VIPS_META_XMP_NAME, copy, count);
+    g_free(copy);
+}
+
 static void set_profile(VipsImage *image, VipsImage *holder, bool keeps_own) {
     size_t count = 0;
     const void *own = blob(image, VIPS_META_ICC_NAME, &count);
@@ -201,6 +258,7 @@ cvips_metadata *cvips_metadata_new(VipsImage *image, bool has_srgb_profile) {
     vips_image_map(image, collect, metadata);
     collect_iptc(image, metadata->holder);
     reset_xmp_orientation(metadata->holder);
+    drop_xmp_attachments(metadata->holder);
     set_profile(image, metadata->holder, has_srgb_profile);
     if (vips_image_get_typeof(metadata->holder, VIPS_META_IPTC_NAME) ||
         vips_image_get_typeof(metadata->holder, VIPS_META_ICC_NAME))

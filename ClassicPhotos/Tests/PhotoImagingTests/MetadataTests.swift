@@ -44,6 +44,32 @@ import Testing
         #expect(file.bytes.contains("Parade") == kinds.contains(.iptc))
     }
 
+    /// A copy has neither the gain map of an HDR photo nor the video of a motion photo.
+    @Test func copyDoesNotNameWhatFollowedThePicture() throws {
+        let xmp = """
+            <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF \
+            xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description \
+            xmlns:hdrgm="http://ns.adobe.com/hdr-gain-map/1.0/" \
+            xmlns:Container="http://ns.google.com/photos/1.0/container/" \
+            xmlns:GCamera="http://ns.google.com/photos/1.0/camera/" xmlns:tiff="http://t/" \
+            hdrgm:Version="1.0" hdrgm:GainMapMax='2.5' GCamera:MotionPhoto="1" \
+            GCamera:MotionPhotoVersion = "1" tiff:Model="Holiday"><Container:Directory><rdf:Seq>\
+            <rdf:li>GainMap</rdf:li></rdf:Seq></Container:Directory></rdf:Description></rdf:RDF>\
+            </x:xmpmeta>
+            """
+        let plain = try Pictures.file(.jpeg, width: 32, height: 32)
+        let file = JPEGSegments.inserting(JPEGSegments.xmp(xmp), into: plain)
+        let bitmap = try ImageEngine.decode(file, keeping: .metadata)
+        let copy = try ImageEngine.encode(bitmap, as: .jpeg).bytes
+        #expect(copy.contains("tiff:Model=\"Holiday\"") && copy.contains("</rdf:Description>"))
+        for name in [
+            "hdrgm:Version", "hdrgm:GainMapMax", "GCamera:MotionPhoto", "GainMap</rdf:li>",
+            "Container:Directory",
+        ] {
+            #expect(file.contains(name) && !copy.contains(name), "\(name)")
+        }
+    }
+
     @Test func orientationIsReset() throws {
         let bitmap = try ImageEngine.decode(Self.photo(), keeping: .metadata)
         let file = try ImageEngine.encode(bitmap, as: .jpeg).bytes
