@@ -37,7 +37,9 @@ extension PhotoLoader {
                 timeLimit: decodingTimeLimit
             ) { cancellation throws(PhotoStageStop) in
                 let (bitmap, damage) = try pixelStage(.decode) { () throws(ImagingError) in
-                    try self.decode(bytes, fitting: size, limits, cancellation)
+                    try ImageEngine.decodeSoundOrDamaged(
+                        bytes, fitting: size, limits: limits,
+                        acceptingDamage: self.options.acceptsDamage, cancellation: cancellation)
                 }
                 var facts = info.map {
                     PhotoFacts(original: bytes, info: $0, bitmap: bitmap, limits: limits)
@@ -47,30 +49,6 @@ extension PhotoLoader {
                     bitmap: bitmap, origin: original.origin, facts: facts, key: key)
                 memory.insert(photo)
                 return photo
-            }
-        }
-    }
-
-    /// Decodes a picture; of a damaged one, what is left of it if the options allow that.
-    ///
-    /// - Returns: the pixels, and what is wrong with the file; nil for a sound one.
-    private func decode(
-        _ bytes: [UInt8], fitting size: PixelSize?, _ limits: ImageLimits,
-        _ cancellation: ImagingCancellation
-    ) throws(ImagingError) -> (bitmap: Bitmap, damage: String?) {
-        do {
-            let bitmap = try ImageEngine.decode(
-                bytes, fitting: size, limits: limits, cancellation: cancellation)
-            return (bitmap, nil)
-        } catch .decodeFailed(let detail) where options.acceptsDamage {
-            do {
-                let rest = try ImageEngine.decode(
-                    bytes, fitting: size, limits: limits, acceptingDamage: true,
-                    cancellation: cancellation)
-                return (rest, detail)
-            } catch .decodeFailed {
-                // Nothing is left of the picture.
-                throw .decodeFailed(detail: detail)
             }
         }
     }
@@ -176,6 +154,36 @@ extension PhotoLoader {
                 }
                 if isKept { memory.insert(.file(image), for: key) }
                 return image
+            }
+        }
+    }
+}
+
+extension ImageEngine {
+    /// Decodes a picture; of a damaged one, what is left of it if `acceptsDamage` is true.
+    ///
+    /// A sound picture has the same pixels whether or not damage is accepted. The decoder that
+    /// accepts damage takes other steps, so a damaged file is decoded twice.
+    ///
+    /// - Returns: the pixels, and what is wrong with the file; nil for a sound one.
+    static func decodeSoundOrDamaged(
+        _ bytes: [UInt8], fitting size: PixelSize?, keeping parts: PictureParts = [],
+        limits: ImageLimits, acceptingDamage acceptsDamage: Bool,
+        cancellation: ImagingCancellation
+    ) throws(ImagingError) -> (bitmap: Bitmap, damage: String?) {
+        do {
+            let bitmap = try decode(
+                bytes, fitting: size, keeping: parts, limits: limits, cancellation: cancellation)
+            return (bitmap, nil)
+        } catch .decodeFailed(let detail) where acceptsDamage {
+            do {
+                let rest = try decode(
+                    bytes, fitting: size, keeping: parts, limits: limits, acceptingDamage: true,
+                    cancellation: cancellation)
+                return (rest, detail)
+            } catch .decodeFailed {
+                // Nothing is left of the picture.
+                throw .decodeFailed(detail: detail)
             }
         }
     }

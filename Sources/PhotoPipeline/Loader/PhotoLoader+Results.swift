@@ -97,14 +97,12 @@ extension PhotoLoader {
         ) { [limits = options.limits] original in
             try pixelWork(timeLimit: timeLimit) { cancellation throws(PhotoStageStop) in
                 try pixelStage(.decode) { () throws(ImagingError) in
-                    try ImageEngine.apply(
-                        filters,
-                        to: ImageEngine.decode(
-                            original.contents, fitting: recipe.size,
-                            keeping: recipe.parts(writtenAs: format),
-                            limits: limits.limits(for: original.url),
-                            acceptingDamage: recipe.acceptsDamage, cancellation: cancellation),
-                        cancellation: cancellation)
+                    let (bitmap, _) = try ImageEngine.decodeSoundOrDamaged(
+                        original.contents, fitting: recipe.size,
+                        keeping: recipe.parts(writtenAs: format),
+                        limits: limits.limits(for: original.url),
+                        acceptingDamage: recipe.acceptsDamage, cancellation: cancellation)
+                    return try ImageEngine.apply(filters, to: bitmap, cancellation: cancellation)
                 }
             }
         }
