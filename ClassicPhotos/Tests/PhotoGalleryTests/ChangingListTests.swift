@@ -14,6 +14,7 @@ struct ChangingListTests {
         }
         let total: Int
         let inRowOrder: Bool
+        let revision: Int
         let photos: [Photo]
     }
 
@@ -52,7 +53,7 @@ struct ChangingListTests {
             try folder.remove("b.jpg")
             try await waitForNames(["a.jpg"], gallery)
             let list = try await list(gallery)
-            #expect(list.total == 1 && !list.inRowOrder)
+            #expect(list.total == 1 && !list.inRowOrder && list.revision == 2)
             #expect(list.photos.map(\.name) == ["", "a.jpg"] && list.photos[0].id == "")
             #expect(try await gallery.get("/api/photos/0/original").status == 404)
             #expect(try await gallery.get("/api/photos/1/original").status == 200)
@@ -70,6 +71,9 @@ struct ChangingListTests {
             #expect(hello.contains(#""total":1"#) && hello.contains(#""inRowOrder":true"#))
             let change = try #require(events.last)
             #expect(change.contains(#""total":2"#) && change.contains(#""inRowOrder":false"#))
+            // By this number the page knows names that were read before the change.
+            #expect(change.contains(#""revision":1"#))
+            #expect(try await list(gallery).revision == 1)
         }
     }
 

@@ -145,6 +145,7 @@ const stream = new EventStream({
     find.isInRowOrder = state.inRowOrder;
     // The server sends all states again, unless it knows what this page has received.
     if (!resumed) startAnew();
+    names.expect(state.revision);
     connectedBefore = true;
     if (hasChanged) listChanged();
     else setTotal(state.total);
@@ -187,7 +188,7 @@ function startAnew() {
 
 // Photos were added, changed or deleted.
 function listChanged() {
-  names.reload();
+  names.expect(listState.revision);
   headline.showTotal(listState.total);
   // The photos under a finger or a pointer stay until the list is still.
   if (phases.phase === "settled") updateList(); else isOutdated = true;

@@ -12,7 +12,8 @@ const requestsAtOnce = 2;
 export class Names {
   #handlers;
   #pages = new Map();      // page → photos
-  #current = new Set();    // pages that need not be requested (again)
+  #current = new Map();    // page that need not be requested (again) → the list's revision in it
+  #revision = 0;           // of the list, as the server has told it
   #underway = new Set();
   #wanted = new Set([0]);
   #failures = 0;
@@ -32,6 +33,14 @@ export class Names {
 
   want(rows) {
     this.#wanted = new Set(rows.map((row) => Math.floor(row / pageSize)));
+    this.#request();
+  }
+
+  /// The server has told the list's revision: fetches older names again on demand, also those that
+  /// are on their way.
+  expect(revision) {
+    this.#revision = revision;
+    for (const [page, known] of this.#current) if (known < revision) this.#current.delete(page);
     this.#request();
   }
 
@@ -68,7 +77,7 @@ export class Names {
 
   #arrived(page, answer) {
     this.#failures = 0;
-    this.#current.add(page);
+    if (answer.revision >= this.#revision) this.#current.set(page, answer.revision);
     this.#pages.set(page, answer.photos);
     this.#handlers.headArrived(answer);
     this.#handlers.rowsArrived();

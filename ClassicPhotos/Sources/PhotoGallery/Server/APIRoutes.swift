@@ -42,6 +42,8 @@ struct APIRoutes {
         /// The number of photos; there may be more rows.
         let total: Int
         let inRowOrder: Bool
+        /// The number of changes of the list so far.
+        let revision: Int
         let offset: Int
         let photos: [Photo]
     }
@@ -56,7 +58,8 @@ struct APIRoutes {
         let filters = configuration.options.filters.map(\.description)
         return PhotosAnswer(
             title: configuration.title.onOneLine, filter: filters.joined(separator: ", "),
-            total: contents.rows.count, inRowOrder: contents.isInRowOrder, offset: start,
+            total: contents.rows.count, inRowOrder: contents.isInRowOrder,
+            revision: contents.revision, offset: start,
             photos: (start..<end).map { row in
                 guard let record = contents.record(at: row) else { return .init(id: "", name: "") }
                 return .init(id: record.id.description, name: record.name.onOneLine)
