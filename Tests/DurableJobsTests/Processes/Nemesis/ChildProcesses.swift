@@ -42,6 +42,7 @@ final class ChildProcesses: Sendable {
     private let settings: NemesisSettings
     private let faults: String
     private let hosts: NemesisHosts?
+    private let log: RunLog
     private let state = Locked(State())
 
     /// - Parameters:
@@ -49,6 +50,7 @@ final class ChildProcesses: Sendable {
     ///   - hosts: the hosts on which the children run; nil for this one.
     init(_ settings: NemesisSettings, faults: String, on hosts: NemesisHosts?) {
         (self.settings, self.faults, self.hosts) = (settings, faults, hosts)
+        log = RunLog(settings.runs)
     }
 
     /// Whether the client has done all of its work.
@@ -131,9 +133,14 @@ final class ChildProcesses: Sendable {
     func process(_ slot: Int) -> Int32? { state.withLock { $0.processes[slot] } ?? nil }
 
     /// Kills the process of a slot; returns false if there is none at the moment.
+    ///
+    /// - Parameter wasStopping: whether the store knows that the process was asked to stop.
     @discardableResult
-    func end(_ slot: Int) -> Bool {
+    func end(_ slot: Int, wasStopping: Bool = false) -> Bool {
         guard let process = process(slot) else { return false }
+        // Before the signal: whatever follows from it comes later.
+        log.write(
+            .killed(process: process, time: Machine.timeSinceBoot, wasStopping: wasStopping))
         return kill(process, SIGKILL) == 0
     }
 

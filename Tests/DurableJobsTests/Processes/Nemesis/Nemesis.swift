@@ -83,9 +83,11 @@ final class Nemesis: Sendable {
             return isDrained
         }
         let confirmed: [ClientLog.Entry] = LineFile.read(settings.confirmed)
-        let (found, attempts) = try await checks.findings(confirmed)
+        let log = RunLog.read(settings.runs)
+        let deaths = DeathChecks(log, deathLimit: settings.deathLimit)
+        let (found, attempts) = try await checks.findings(confirmed, deaths)
         let runs = RunChecks(
-            RunLog.read(settings.runs), crashes: hosts?.crashes ?? [], lease: settings.lease)
+            log, crashes: hosts?.crashes ?? [], lease: settings.lease)
         size.withLock { $0 = (attempts.count, runs.runs.count) }
         let fencesItself = !faults.contains("no-watchdog")
         var wrong = found + runs.findings(attempts: attempts, fencesItself: fencesItself)

@@ -1,6 +1,5 @@
 #if DurableJobs && JOB_FAULTS
 import Dispatch
-import DurableJobs
 import Operations
 import OperationsRuntime
 import OperationsTestSupport
@@ -11,6 +10,8 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
+
+@testable import DurableJobs
 
 #if canImport(Glibc)
 import Glibc
@@ -56,9 +57,9 @@ struct NemesisWorker {
         let log = RunLog(settings.runs)
         var options = JobWorker.Options()
         options.lease = settings.lease
-        // The workers die often, and not because of the jobs.
         options.deathLimit = settings.deathLimit
         options.values.provide(log)
+        log.write(.process(identity: Machine.processIdentity, number: getpid()))
         let worker = JobWorker(
             queue, performing: [SlowWord.self], on: operations, options: options)
         log.worker.withLock { $0 = worker }
@@ -172,8 +173,10 @@ struct NemesisClient {
         func job(after dependencies: [JobID] = []) -> SlowWord {
             // Another name each time: an enqueue without an answer may have stored its jobs.
             let name = "\(UInt64.random(in: 0 ... .max))"
+            let isLong = Int.random(in: 0..<10) == 0
+            let wait = isLong ? settings.longestWaitOfLongJobs : nil
             return SlowWord(
-                path: "\(settings.folder)/\(name)", longestWait: settings.longestWait,
+                path: "\(settings.folder)/\(name)", longestWait: wait ?? settings.longestWait,
                 isObedient: settings.hasObedientJobs && Bool.random(), dependencies: dependencies)
         }
         // The last job names the others in its arguments, so it is stored after them.

@@ -28,6 +28,16 @@ struct NemesisRounds {
         .stop, .stop, .stop, .stopBeforePublishing, .stopBeforePublishing, .kill, .kill, .kill,
         .evict, .killClient, .shiftClock,
     ]
+    /// In every fourth round, no worker dies, so no job may be discarded.
+    static let harmlessFaults: [ProcessFault] = [
+        .stop, .stop, .stopBeforePublishing, .killClient, .shiftClock,
+    ]
+
+    static func processFaults(_ seed: UInt64, hasHosts: Bool) -> [ProcessFault] {
+        let faults = seed % 4 == 1 ? harmlessFaults : processFaults
+        // Hosts have outages of their own.
+        return hasHosts ? faults : faults + [.outage]
+    }
 
     /// The faults of the workers: in every third round, none fences itself.
     static func faults(_ seed: UInt64) -> String {
@@ -43,10 +53,12 @@ struct NemesisRounds {
         let queue = try await JobQueue("tests", in: storage.withFiles())
         let settings = NemesisSettings(
             store: store, folder: folder, lease: lease, longestWait: 150, jobs: .max,
-            awaitsResults: true, hasObedientJobs: true, isMixed: true)
+            awaitsResults: true, longestWaitOfLongJobs: 3 * Int(lease.milliseconds),
+            hasObedientJobs: true, deathLimit: NemesisTests.deathLimit(seed), isMixed: true)
         let nemesis = Nemesis(settings, faults: Self.faults(seed), seed: seed, queue, on: hosts)
         let found = try await nemesis.run(
-            .time(.seconds(Self.seconds ?? 60)), processFaults: Self.processFaults)
+            .time(.seconds(Self.seconds ?? 60)),
+            processFaults: Self.processFaults(seed, hasHosts: hosts != nil))
         await queue.close()
         let time = (ContinuousClock.now - start).components.seconds
         let result = found.isEmpty ? "passed" : "\(found.count) findings"
@@ -72,6 +84,15 @@ struct NemesisRounds {
     }
 
     #if DurableJobsPostgres
+    @Test(.enabled(if: seconds != nil)) func processesShareADatabase() async throws {
+        let found = try await withFolder { folder in
+            try await withDatabase { store in
+                try await round(store, .postgres(store), folder, lease: .seconds(1), on: nil)
+            }
+        }
+        #expect(found.isEmpty, "\(found.prefix(20).joined(separator: "; "))")
+    }
+
     @Test(.enabled(if: seconds != nil)) func hostsShareADatabase() async throws {
         guard let hosts = try await NemesisHosts.start() else { return }
         let found: [String]

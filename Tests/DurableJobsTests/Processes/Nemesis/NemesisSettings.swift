@@ -37,6 +37,9 @@ struct NemesisSettings: Codable, Sendable {
     /// Whether the client waits for the results of its jobs. The client then also publishes files
     /// that a worker has left.
     var awaitsResults: Bool
+    /// The longest of each of the two waits of every tenth job, in milliseconds; nil if those are
+    /// like the others.
+    var longestWaitOfLongJobs: Int?
     /// Whether some bodies end when they are cancelled.
     var hasObedientJobs: Bool
     /// After how many deaths of its workers a job is discarded.

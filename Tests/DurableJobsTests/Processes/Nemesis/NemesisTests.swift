@@ -31,11 +31,15 @@ struct NemesisTests {
     static let processFaults =
         Array(repeating: ProcessFault.stop, count: 5) + Array(repeating: .kill, count: 4)
 
+    /// Small, so that a wrong death discards a job.
+    static func deathLimit(_ seed: UInt64) -> Int { 2 + Int(seed % 2) }
+
     /// - Parameter longestWait: how long a job takes at most in each of its two waits, in
     ///   milliseconds.
     private func findings(
         _ kind: StoreKind, _ faults: String, longestWait: Int = 80, seed: UInt64 = seed,
         deathLimit: Int = .max, jobs: Int = jobs,
+        length: Nemesis.Length = .untilDone(atMost: .seconds(120)),
         _ processFaults: [ProcessFault] = Self.processFaults
     ) async throws -> [String] {
         print("The seed of the faults is \(seed).")
@@ -47,8 +51,7 @@ struct NemesisTests {
                     jobs: jobs, awaitsResults: false, hasObedientJobs: false,
                     deathLimit: deathLimit)
                 let nemesis = Nemesis(settings, faults: faults, seed: seed, queue)
-                let findings = try await nemesis.run(
-                    .untilDone(atMost: .seconds(120)), processFaults: processFaults)
+                let findings = try await nemesis.run(length, processFaults: processFaults)
                 await queue.close()
                 return findings
             }
@@ -65,7 +68,8 @@ struct NemesisTests {
 
     @Test(arguments: StoreKind.allCases)
     func theProtocolHolds(_ kind: StoreKind) async throws {
-        let findings = try await findings(kind, Self.always)
+        let findings = try await findings(
+            kind, Self.always, deathLimit: Self.deathLimit(Self.seed))
         #expect(findings.isEmpty, "\(findings.prefix(20).joined(separator: "; "))")
     }
 
@@ -75,6 +79,18 @@ struct NemesisTests {
     func evictionsDiscardNoJob(_ kind: StoreKind) async throws {
         let findings = try await findings(
             kind, "pause", longestWait: 250, deathLimit: 1, jobs: Self.jobs / 3, [.evict])
+        #expect(findings.isEmpty, "\(findings.prefix(20).joined(separator: "; "))")
+    }
+
+    /// Stores that do not answer for longer than a lease, and processes that stand still for as
+    /// long, again and again while a job runs. The rounds have such outages, too.
+    @Test(
+        .enabled(if: environment["OPERATIONS_NIGHT"] == "1", "takes half a minute"),
+        arguments: StoreKind.allCases)
+    func outagesDiscardNoJob(_ kind: StoreKind) async throws {
+        let findings = try await findings(
+            kind, "pause", longestWait: 1_500, deathLimit: 2, jobs: 24,
+            length: .time(.seconds(6)), [.outage, .outage, .stop])
         #expect(findings.isEmpty, "\(findings.prefix(20).joined(separator: "; "))")
     }
 

@@ -35,6 +35,8 @@ enum ProcessFault: String {
     case evict
     /// The wall clock of a worker jumps by an hour.
     case shiftClock
+    /// The store refuses all processes for longer than their lease.
+    case outage
 
     /// - Returns: whether the fault has struck: a slot may have no process at the moment.
     func strike(
@@ -53,6 +55,9 @@ enum ProcessFault: String {
         case .shiftClock:
             let clock = ShiftedClock(folder: settings.folder)
             return try clock.shift(by: 3_600 * random.number(-1..<2))
+        case .outage:
+            try await StoreOutage.strike(settings.store, for: pause)
+            return true
         }
     }
 
@@ -67,11 +72,16 @@ enum ProcessFault: String {
         while ContinuousClock.now < end, children.process(slot) == process {
             let isKnown = try? await queue.store.database.transaction(.reading) { session in
                 try !session.query(
-                    "SELECT 1 FROM durable_job_worker WHERE process = ? AND is_stopping = 1",
-                    [.integer(Int64(process))]
+                    """
+                    SELECT 1 FROM durable_job_worker
+                    WHERE process = ? AND is_stopping = 1 AND {alive}
+                    """, [.integer(Int64(process))]
                 ).isEmpty
             }
-            if isKnown == true { return children.process(slot) == process && children.end(slot) }
+            if isKnown == true {
+                return children.process(slot) == process
+                    && children.end(slot, wasStopping: true)
+            }
             // The process writes to the store, so there is no event here.
             try await Task.sleep(for: .milliseconds(2))
         }

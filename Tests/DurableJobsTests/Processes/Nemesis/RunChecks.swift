@@ -50,13 +50,14 @@ struct RunChecks {
         var runs: [UInt64: Run] = [:]
         for entry in entries {
             switch entry {
-            case .began(let number, let job, let attempt, let time, let isObedient):
+            case .began(let number, let job, let attempt, _, let time, let isObedient):
                 runs[number] = Run(
                     job: job, attempt: attempt, isObedient: isObedient, start: time)
             case .ended(let number, let time, let lease, let pauses):
                 runs[number]?.end = time
                 runs[number]?.lease = lease
                 runs[number]?.pauses = pauses
+            default: break
             }
         }
         self.runs = runs.values.sorted { ($0.attempt, $0.start) < ($1.attempt, $1.start) }

@@ -1,7 +1,8 @@
 #if DurableJobs && JOB_FAULTS
-import DurableJobs
 import Operations
 import Testing
+
+@testable import DurableJobs
 
 /// What the checks of a round's runs find, by hand-written logs.
 struct RunChecksTests {
@@ -12,8 +13,8 @@ struct RunChecksTests {
     ) -> [RunLog.Entry] {
         [
             .began(
-                run: number, job: JobID(1), attempt: attempt, time: .seconds(start),
-                isObedient: true),
+                run: number, job: JobID(1), attempt: attempt, process: 1,
+                time: .seconds(start), isObedient: true),
             .ended(
                 run: number, time: .seconds(end), lease: .seconds(lease), pauses: pauses),
         ]
@@ -41,6 +42,67 @@ struct RunChecksTests {
         let crash = Span(start: .seconds(11), end: .seconds(12))
         #expect(findings(twice, crashes: [crash]) == 0)
         #expect(findings(run(1, attempt: 3, from: 10, to: 11, lease: 20)) == 1)
+    }
+
+    // MARK: Deaths
+
+    /// Attempts of one job, of which the first began in process 1, the second in process 2, and so
+    /// on.
+    ///
+    /// - Parameter killed: the processes that were killed.
+    private func deaths(attempts: Int, killed: [Int32], limit: Int = 2) -> DeathChecks {
+        var entries: [RunLog.Entry] = []
+        for number in 1...Int32(attempts) {
+            entries += [
+                .process(identity: identity(number), number: number),
+                .began(
+                    run: UInt64(number), job: JobID(1), attempt: Int(number), process: number,
+                    time: .seconds(number), isObedient: true),
+            ]
+        }
+        entries += killed.map { .killed(process: $0, time: .seconds(9), wasStopping: false) }
+        return DeathChecks(entries, deathLimit: limit)
+    }
+
+    private func identity(_ process: Int32) -> String {
+        "00000000-0000-0000-0000-00000000000\(process)"
+    }
+
+    private func row(_ state: JobState, attempt: Int = 2, deaths: [Int32]) -> DeathChecks.Row {
+        DeathChecks.Row(
+            job: JobID(1), state: state, attempt: attempt,
+            deadWorkers: deaths.map { "\(identity($0)) worker" }, error: "workers died")
+    }
+
+    @Test func deathOfALivingProcessIsFound() {
+        let checks = deaths(attempts: 2, killed: [1])
+        #expect(checks.findings(row(.cancelled, deaths: [1])).isEmpty)
+        #expect(checks.findings(row(.cancelled, deaths: [2])).count == 1)
+        #expect(checks.findings(row(.cancelled, deaths: [1, 1])).count == 1)
+        // Nobody knows a process that has written nothing, and it has not begun the job.
+        #expect(checks.findings(row(.cancelled, deaths: [3])).count == 1)
+    }
+
+    @Test func deathOfAProcessThatWasAskedToStopIsFound() {
+        let checks = DeathChecks(
+            [
+                .process(identity: identity(1), number: 1),
+                .killed(process: 1, time: .seconds(1), wasStopping: true),
+            ], deathLimit: 2)
+        #expect(checks.findings(row(.cancelled, deaths: [1])).count == 1)
+    }
+
+    @Test func discardOfAHealthyJobIsFound() {
+        let both = row(.discarded, deaths: [1, 2])
+        #expect(deaths(attempts: 2, killed: [1, 2]).findings(discarded: both).isEmpty)
+        #expect(deaths(attempts: 2, killed: [1]).findings(discarded: both).count == 1)
+        #expect(deaths(attempts: 2, killed: [1, 2], limit: 3).findings(discarded: both).count == 2)
+        // Not the limit, whoever was killed.
+        let one = row(.discarded, deaths: [1])
+        #expect(deaths(attempts: 2, killed: [1, 2]).findings(discarded: one).count == 1)
+        // The process of the third attempt may have been killed before the body began.
+        let later = row(.discarded, attempt: 3, deaths: [1, 3])
+        #expect(deaths(attempts: 2, killed: [1]).findings(discarded: later).isEmpty)
     }
 
     @Test func attemptsThatRunAtOnceAreFound() {

@@ -26,11 +26,18 @@ final class RunLog: Sendable {
     /// A line of the file.
     enum Entry: Codable, Sendable {
         case began(
-            run: UInt64, job: JobID, attempt: Int, time: Duration, isObedient: Bool)
+            run: UInt64, job: JobID, attempt: Int, process: Int32, time: Duration,
+            isObedient: Bool)
         /// - Parameters:
         ///   - lease: the end of the lease as the worker knew it last.
         ///   - pauses: the times in which the body did nothing.
         case ended(run: UInt64, time: Duration, lease: Duration?, pauses: [Span])
+        /// A process that performs jobs has begun.
+        case process(identity: String, number: Int32)
+        /// The driver kills a process.
+        ///
+        /// - Parameter wasStopping: whether the store knew that the process was asked to stop.
+        case killed(process: Int32, time: Duration, wasStopping: Bool)
     }
 
     /// One run of the body of a job.
@@ -56,8 +63,8 @@ final class RunLog: Sendable {
             notes = Locked(Notes(last: time))
             log.write(
                 .began(
-                    run: number, job: context.id, attempt: context.attempt, time: time,
-                    isObedient: isObedient))
+                    run: number, job: context.id, attempt: context.attempt, process: getpid(),
+                    time: time, isObedient: isObedient))
             note()
         }
 
@@ -99,7 +106,9 @@ final class RunLog: Sendable {
         Run(self, context, isObedient: isObedient)
     }
 
-    private func write(_ entry: Entry) { LineFile.append(entry, to: descriptor) }
+    deinit { close(descriptor) }
+
+    func write(_ entry: Entry) { LineFile.append(entry, to: descriptor) }
 
     static func read(_ path: String) -> [Entry] { LineFile.read(path) }
 }

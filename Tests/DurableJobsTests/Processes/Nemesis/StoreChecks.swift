@@ -67,43 +67,66 @@ struct StoreChecks: Sendable {
         let id: JobID
         let state: JobState
         let attempt: Int
+        let deadWorkers: [String]
+        let isUpstream: Bool
         let isUnpublished: Bool
         let result: Data
         let error: String
         let arguments: Data
+
+        var deaths: DeathChecks.Row {
+            DeathChecks.Row(
+                job: id, state: state, attempt: attempt, deadWorkers: deadWorkers, error: error)
+        }
     }
 
     private func rows() async throws -> [Row] {
         try await queue.store.database.transaction(.relaxed) { session in
             try session.query(
                 """
-                SELECT id, state, attempt, unpublished, result, error, arguments
+                SELECT id, state, attempt, unpublished, result, error, arguments, deaths,
+                    dead_workers, is_upstream
                 FROM durable_job WHERE queue = ? ORDER BY id
                 """, [.text(queue.name)]
             ).map {
                 Row(
                     id: JobID($0.integer(0)), state: $0.state(1), attempt: Int($0.integer(2)),
-                    isUnpublished: $0.flag(3), result: $0.bytes(4) ?? Data(),
-                    error: $0.text(5) ?? "no end", arguments: $0.bytes(6) ?? Data())
+                    deadWorkers: Deaths.workers($0.text(8), count: $0.integer(7)),
+                    isUpstream: $0.flag(9), isUnpublished: $0.flag(3),
+                    result: $0.bytes(4) ?? Data(), error: $0.text(5) ?? "no end",
+                    arguments: $0.bytes(6) ?? Data())
             }
         }
     }
 
     /// Returns what is wrong, and the number of attempts of each job.
     ///
-    /// - Parameter confirmed: what the client has written.
+    /// - Parameters:
+    ///   - confirmed: what the client has written.
+    ///   - deaths: the check of the deaths of workers.
     func findings(
-        _ confirmed: [ClientLog.Entry]
+        _ confirmed: [ClientLog.Entry], _ deaths: DeathChecks
     ) async throws -> (wrong: [String], attempts: [JobID: Int]) {
         var wrong = try await twiceCommitted()
         let rows = try await rows()
+        let incomplete = Set(rows.filter { $0.state != .completed }.map(\.id))
         wrong += try await batchFindings(confirmed)
         for row in rows {
             let job = try SlowWord.decode(row.arguments, version: 1)
+            wrong += deaths.findings(row.deaths)
+            if job.isRefused, row.state == .discarded, row.error.contains("refuse") { continue }
+            if row.state == .discarded {
+                wrong += deaths.findings(discarded: row.deaths)
+                continue
+            }
             if job.isRefused {
-                if row.state != .discarded || !row.error.contains("refuse") {
-                    wrong.append("refused job \(row.id) is \(row.state): \(row.error)")
-                }
+                wrong.append("refused job \(row.id) is \(row.state): \(row.error)")
+                continue
+            }
+            // Because of a job before it, for which the same is checked.
+            if row.state == .cancelled, row.isUpstream,
+                !incomplete.isDisjoint(with: job.dependencies)
+            {
                 continue
             }
             guard row.state == .completed else {
@@ -120,7 +143,7 @@ struct StoreChecks: Sendable {
                 wrong.append("the attachment of job \(row.id) is not the committed one")
             }
         }
-        wrong += try lost(confirmed, rows)
+        wrong += lost(confirmed, rows)
         try await queue.removeStagedFiles(in: folder)
         let staged = try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/.stage")
         // The mark of the folder stays.
@@ -155,20 +178,23 @@ struct StoreChecks: Sendable {
             }
             let stored = try await queue.store.database.transaction(.relaxed) { session in
                 try session.query(
-                    "SELECT COUNT(*) FROM durable_job WHERE batch = ?", [.integer(id)])
+                    "SELECT state FROM durable_job WHERE batch = ?", [.integer(id)]
+                ).map { $0.state(0) }
             }
-            if stored.first?.integer(0) != Int64(counts.total) || counts.completed != counts.total {
-                wrong.append("batch \(id) counts \(counts), and has \(stored)")
+            let completed = stored.count { $0 == .completed }
+            if stored.count != counts.total || completed != counts.completed {
+                wrong.append(
+                    "batch \(id) counts \(counts), and has \(stored.count) jobs, of which"
+                        + " \(completed) completed")
             }
         }
         return wrong
     }
 
     /// What the store has confirmed to the client must be there, as the client has read it.
-    private func lost(_ confirmed: [ClientLog.Entry], _ rows: [Row]) throws -> [String] {
+    private func lost(_ confirmed: [ClientLog.Entry], _ rows: [Row]) -> [String] {
         let results = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0.result) })
-        let refused = Set(
-            try rows.filter { try SlowWord.decode($0.arguments, version: 1).isRefused }.map(\.id))
+        let failed = Set(rows.filter { $0.state != .completed }.map(\.id))
         return confirmed.flatMap { entry -> [String] in
             switch entry {
             case .enqueued(let ids):
@@ -179,7 +205,7 @@ struct StoreChecks: Sendable {
                 return ["the client has read another result of job \(id)"]
             case .batch, .batchEnd: return []
             case .failure(let id, let text):
-                guard !refused.contains(id) else { return [] }
+                guard !failed.contains(id) else { return [] }
                 return ["the client has read a failure of job \(id): \(text)"]
             }
         }
