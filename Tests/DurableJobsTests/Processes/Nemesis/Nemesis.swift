@@ -40,6 +40,8 @@ final class Nemesis: Sendable {
     private let counts = Locked<[String: Int]>([:])
     private let size = Locked((jobs: 0, runs: 0))
     private let history = Locked<[String]>([])
+    /// The faults of hosts.
+    private let disturbances = Locked<[Span]>([])
 
     /// - Parameters:
     ///   - faults: the faults of all workers; see `Faults`.
@@ -85,12 +87,15 @@ final class Nemesis: Sendable {
         let confirmed: [ClientLog.Entry] = LineFile.read(settings.confirmed)
         let log = RunLog.read(settings.runs)
         let deaths = DeathChecks(log, deathLimit: settings.deathLimit)
-        let (found, attempts) = try await checks.findings(confirmed, deaths)
+        let ends = EndChecks(log)
+        let (found, attempts) = try await checks.findings(confirmed, deaths, ends)
         let runs = RunChecks(
             log, crashes: hosts?.crashes ?? [], lease: settings.lease)
         size.withLock { $0 = (attempts.count, runs.runs.count) }
         let fencesItself = !faults.contains("no-watchdog")
         var wrong = found + runs.findings(attempts: attempts, fencesItself: fencesItself)
+        wrong += ends.stopFindings(
+            outages: disturbances.withLock { $0 } + (hosts?.crashes ?? []))
         wrong += LineFile.read(settings.problems) as [String]
         wrong += children.crashes + (hosts?.failures ?? [])
         if attempts.isEmpty { wrong.append("no job was stored") }
@@ -145,6 +150,7 @@ final class Nemesis: Sendable {
             let fault = random.element(HostFault.allCases)
             let start = Machine.timeSinceBoot
             try await fault.strike(hosts, settings, &random)
+            disturbances.withLock { $0.append(Span(start: start, end: Machine.timeSinceBoot)) }
             note(fault.rawValue, start)
             try await Task.sleep(for: random.time(settings.lease, 0...1))
         }

@@ -59,26 +59,58 @@ struct NemesisWorker {
         options.lease = settings.lease
         options.deathLimit = settings.deathLimit
         options.values.provide(log)
+        options.observer = { event in
+            if let entry = RunLog.Entry(event) { log.write(entry) }
+        }
         log.write(.process(identity: Machine.processIdentity, number: getpid()))
         let worker = JobWorker(
             queue, performing: [SlowWord.self], on: operations, options: options)
         log.worker.withLock { $0 = worker }
-        let termination = stopped(worker)
+        let pauses = Pauses()
+        let termination = stopped(worker, gracePeriod: settings.lease, log, pauses)
         if settings.isMixed {
             Task { await NemesisMixture(settings, queue).enqueueUniqueGroups() }
         }
         try await worker.run()
+        log.write(
+            .stopped(process: getpid(), time: Machine.timeSinceBoot, pause: pauses.total))
         withExtendedLifetime(termination) {}
     }
 }
 
 /// Stops a worker when the process is asked to end.
-private func stopped(_ worker: JobWorker) -> any DispatchSourceSignal {
+private func stopped(
+    _ worker: JobWorker, gracePeriod: Duration, _ log: RunLog, _ pauses: Pauses
+) -> any DispatchSourceSignal {
     signal(SIGTERM, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: SIGTERM)
-    source.setEventHandler { worker.stop(gracePeriod: .seconds(60)) }
+    source.setEventHandler {
+        pauses.begin()
+        log.write(
+            .stopping(process: getpid(), time: Machine.timeSinceBoot, grace: gracePeriod))
+        worker.stop(gracePeriod: gracePeriod)
+    }
     source.activate()
     return source
+}
+
+/// How long a process stands still, because it is stopped or the machine is busy.
+private final class Pauses: Sendable {
+    private let sum = Locked(Duration.zero)
+
+    var total: Duration { sum.withLock { $0 } }
+
+    /// Measures from now on, until the process ends.
+    func begin() {
+        startTestThread { [self] in
+            while true {
+                let start = Machine.timeSinceBoot
+                usleep(10_000)
+                let late = Machine.timeSinceBoot - start - .milliseconds(20)
+                if late > .zero { sum.withLock { $0 += late } }
+            }
+        }
+    }
 }
 
 /// What the client knows, in a file that outlives it.

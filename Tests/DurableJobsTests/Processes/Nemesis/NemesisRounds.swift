@@ -26,11 +26,11 @@ struct NemesisRounds {
     /// Stopping and killing is more probable than what happens seldom.
     static let processFaults: [ProcessFault] = [
         .stop, .stop, .stop, .stopBeforePublishing, .stopBeforePublishing, .kill, .kill, .kill,
-        .evict, .killClient, .shiftClock,
+        .evict, .retire, .killClient, .shiftClock,
     ]
     /// In every fourth round, no worker dies, so no job may be discarded.
     static let harmlessFaults: [ProcessFault] = [
-        .stop, .stop, .stopBeforePublishing, .killClient, .shiftClock,
+        .stop, .stop, .stopBeforePublishing, .retire, .killClient, .shiftClock,
     ]
 
     static func processFaults(_ seed: UInt64, hasHosts: Bool) -> [ProcessFault] {

@@ -33,6 +33,8 @@ enum ProcessFault: String {
     case killClient
     /// A worker is asked to end, and killed before its jobs have ended.
     case evict
+    /// A worker is asked to end, and does so.
+    case retire
     /// The wall clock of a worker jumps by an hour.
     case shiftClock
     /// The store refuses all processes for longer than their lease.
@@ -51,6 +53,7 @@ enum ProcessFault: String {
             return try await stopBeforePublishing(children, slot, pause)
         case .kill: return children.end(slot)
         case .evict: return try await evict(children, slot, queue)
+        case .retire: return try await retire(children, slot)
         case .killClient: return children.end(ChildProcesses.client)
         case .shiftClock:
             let clock = ShiftedClock(folder: settings.folder)
@@ -86,6 +89,19 @@ enum ProcessFault: String {
             try await Task.sleep(for: .milliseconds(2))
         }
         return false
+    }
+
+    /// Asks a worker to end, and waits until it has. One that does not is killed: the log shows it.
+    private func retire(_ children: ChildProcesses, _ slot: Int) async throws -> Bool {
+        guard let process = children.process(slot) else { return false }
+        children.askToEnd(process)
+        let end = ContinuousClock.now + .seconds(15)
+        while children.process(slot) == process {
+            if ContinuousClock.now > end { return children.end(slot, wasStopping: true) }
+            // The driver of the children notes the end, and nobody waits for it but this.
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return true
     }
 
     /// Asks a worker to stop itself, and continues it after a pause.

@@ -105,6 +105,60 @@ struct RunChecksTests {
         #expect(deaths(attempts: 2, killed: [1]).findings(discarded: later).isEmpty)
     }
 
+    // MARK: Events and stops
+
+    /// The end of an attempt of job 1 in process 1, ten seconds after the start.
+    private func end(isObedient: Bool = false) -> [RunLog.Entry] {
+        [
+            .process(identity: identity(1), number: 1),
+            .began(
+                run: 1, job: JobID(1), attempt: 1, process: 1, time: .seconds(9),
+                isObedient: isObedient),
+            .ended(run: 1, time: .seconds(10), lease: nil, pauses: []),
+        ]
+    }
+
+    @Test func discardWithoutAnEventIsFound() {
+        let discarded: [(job: JobID, worker: String?)] = [(JobID(1), "\(identity(1)) worker")]
+        func findings(_ entries: [RunLog.Entry]) -> Int {
+            EndChecks(end() + entries).findings(discarded: discarded).count
+        }
+        #expect(findings([]) == 1)
+        #expect(findings([.discarded(job: JobID(2))]) == 1)
+        #expect(findings([.discarded(job: JobID(1))]) == 0)
+        // A process that was killed, or has lost its lease, at this time, and no other one.
+        #expect(findings([.killed(process: 1, time: .seconds(11), wasStopping: false)]) == 0)
+        #expect(findings([.lostLease(process: 1, time: .seconds(11))]) == 0)
+        #expect(findings([.lostLease(process: 1, time: .seconds(40))]) == 1)
+        #expect(findings([.killed(process: 2, time: .seconds(11), wasStopping: false)]) == 1)
+        #expect(EndChecks(end()).findings(discarded: [(JobID(1), nil)]).count == 1)
+    }
+
+    @Test func workerThatDoesNotStopInTimeIsFound() {
+        func findings(
+            _ entries: [RunLog.Entry], isObedient: Bool = false, outages: [Span] = []
+        ) -> Int {
+            EndChecks(
+                end(isObedient: isObedient) + [
+                    .stopping(process: 1, time: .seconds(8), grace: .seconds(1))
+                ] + entries
+            ).stopFindings(outages: outages).count
+        }
+        func stopped(_ time: Int, pause: Int = 0) -> RunLog.Entry {
+            .stopped(process: 1, time: .seconds(time), pause: .seconds(pause))
+        }
+        #expect(findings([]) == 1)
+        // The body ended at 10, a second after the grace period.
+        #expect(findings([stopped(11)]) == 0)
+        #expect(findings([stopped(12)]) == 1)
+        #expect(findings([stopped(11)], isObedient: true) == 1)
+        #expect(findings([stopped(12, pause: 1)]) == 0)
+        #expect(findings([.killed(process: 1, time: .seconds(11), wasStopping: true)]) == 0)
+        #expect(findings([.killed(process: 1, time: .seconds(20), wasStopping: true)]) == 1)
+        let outage = Span(start: .seconds(11), end: .seconds(20))
+        #expect(findings([stopped(20)], outages: [outage]) == 0)
+    }
+
     @Test func attemptsThatRunAtOnceAreFound() {
         let first = run(1, attempt: 1, from: 10, to: 20, lease: 20)
         #expect(findings(first + run(2, attempt: 2, from: 12, to: 16, lease: 20)) == 1)

@@ -38,6 +38,24 @@ final class RunLog: Sendable {
         ///
         /// - Parameter wasStopping: whether the store knew that the process was asked to stop.
         case killed(process: Int32, time: Duration, wasStopping: Bool)
+        /// A worker has lost its lease.
+        case lostLease(process: Int32, time: Duration)
+        /// A worker reports that a job was discarded.
+        case discarded(job: JobID)
+        /// A worker was asked to stop.
+        case stopping(process: Int32, time: Duration, grace: Duration)
+        /// It has stopped.
+        ///
+        /// - Parameter pause: how long its process stood still since the request.
+        case stopped(process: Int32, time: Duration, pause: Duration)
+
+        init?(_ event: JobWorkerEvent) {
+            switch event {
+            case .leaseLost: self = .lostLease(process: getpid(), time: Machine.timeSinceBoot)
+            case .ended(let job, _, _, .discarded, _): self = .discarded(job: job)
+            default: return nil
+            }
+        }
     }
 
     /// One run of the body of a job.

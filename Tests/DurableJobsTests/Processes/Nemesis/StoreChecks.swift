@@ -67,6 +67,7 @@ struct StoreChecks: Sendable {
         let id: JobID
         let state: JobState
         let attempt: Int
+        let worker: String?
         let deadWorkers: [String]
         let isUpstream: Bool
         let isUnpublished: Bool
@@ -85,12 +86,13 @@ struct StoreChecks: Sendable {
             try session.query(
                 """
                 SELECT id, state, attempt, unpublished, result, error, arguments, deaths,
-                    dead_workers, is_upstream
+                    dead_workers, is_upstream, worker
                 FROM durable_job WHERE queue = ? ORDER BY id
                 """, [.text(queue.name)]
             ).map {
                 Row(
                     id: JobID($0.integer(0)), state: $0.state(1), attempt: Int($0.integer(2)),
+                    worker: $0.text(10),
                     deadWorkers: Deaths.workers($0.text(8), count: $0.integer(7)),
                     isUpstream: $0.flag(9), isUnpublished: $0.flag(3),
                     result: $0.bytes(4) ?? Data(), error: $0.text(5) ?? "no end",
@@ -104,8 +106,9 @@ struct StoreChecks: Sendable {
     /// - Parameters:
     ///   - confirmed: what the client has written.
     ///   - deaths: the check of the deaths of workers.
+    ///   - ends: the check of the events of discarded jobs.
     func findings(
-        _ confirmed: [ClientLog.Entry], _ deaths: DeathChecks
+        _ confirmed: [ClientLog.Entry], _ deaths: DeathChecks, _ ends: EndChecks
     ) async throws -> (wrong: [String], attempts: [JobID: Int]) {
         var wrong = try await twiceCommitted()
         let rows = try await rows()
@@ -144,6 +147,8 @@ struct StoreChecks: Sendable {
             }
         }
         wrong += lost(confirmed, rows)
+        wrong += ends.findings(
+            discarded: rows.filter { $0.state == .discarded }.map { ($0.id, $0.worker) })
         try await queue.removeStagedFiles(in: folder)
         let staged = try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/.stage")
         // The mark of the folder stays.

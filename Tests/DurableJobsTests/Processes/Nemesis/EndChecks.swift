@@ -1,0 +1,104 @@
+#if DurableJobs && JOB_FAULTS
+import Operations
+
+@testable import DurableJobs
+
+/// Checks that the discard of a job is an event in some process, and that workers stop in time.
+struct EndChecks {
+    /// How long a process may take after the end of an attempt until it reports what the store has
+    /// recorded.
+    private static let reportingTime = Duration.seconds(10)
+    /// How long a worker may take after its grace period, or after the last body that ignores its
+    /// cancellation.
+    private static let stoppingTime = Duration.seconds(1)
+
+    private struct Stop {
+        let process: Int32
+        let start: Duration
+        let grace: Duration
+        var end: Duration?
+        /// How long the process stood still meanwhile.
+        var pause = Duration.zero
+    }
+
+    private var discards: Set<JobID> = []
+    private var stops: [Int32: Stop] = [:]
+    private var kills: [Int32: Duration] = [:]
+    private var processes: [String: Int32] = [:]
+    /// When processes were killed, or lost their leases and all that they had not reported.
+    private var losses: [Int32: [Duration]] = [:]
+    /// When the body of an attempt ended, by the job.
+    private var ends: [JobID: [Duration]] = [:]
+    /// When the bodies of a process ended that ignore cancellations; nil for one that was killed.
+    private var bodies: [Int32: [Duration?]] = [:]
+
+    init(_ entries: [RunLog.Entry]) {
+        var runs: [UInt64: (job: JobID, process: Int32, isObedient: Bool, end: Duration?)] = [:]
+        for entry in entries {
+            switch entry {
+            case .began(let run, let job, _, let process, _, let isObedient):
+                runs[run] = (job, process, isObedient, nil)
+            case .ended(let run, let time, _, _): runs[run]?.end = time
+            case .process(let identity, let process): processes[identity] = process
+            case .killed(let process, let time, _):
+                if kills[process] == nil { kills[process] = time }
+                losses[process, default: []].append(time)
+            case .lostLease(let process, let time): losses[process, default: []].append(time)
+            case .discarded(let job): discards.insert(job)
+            case .stopping(let process, let time, let grace):
+                stops[process] = Stop(process: process, start: time, grace: grace)
+            case .stopped(let process, let time, let pause):
+                stops[process]?.end = time
+                stops[process]?.pause = pause
+            }
+        }
+        for run in runs.values {
+            if let end = run.end { ends[run.job, default: []].append(end) }
+            if !run.isObedient { bodies[run.process, default: []].append(run.end) }
+        }
+    }
+
+    /// Returns what is wrong with the events of discarded jobs.
+    ///
+    /// - Parameters:
+    ///   - discarded: the jobs, with the workers that wrote their ends; nil for an end that is not
+    ///     that of an attempt.
+    func findings(discarded: [(job: JobID, worker: String?)]) -> [String] {
+        discarded.filter { !discards.contains($0.job) && !mayBeSilent($0.job, $0.worker) }
+            .map { "the discard of job \($0.job) was no event" }
+    }
+
+    /// Whether the process that wrote an end may have had no time, or no lease, to report it.
+    private func mayBeSilent(_ job: JobID, _ worker: String?) -> Bool {
+        // Any process may have taken the job from one that died.
+        guard let worker else { return losses.values.contains { !$0.isEmpty } }
+        guard let process = processes[String(worker.prefix(36))] else { return true }
+        let ends = ends[job, default: []]
+        return losses[process, default: []].contains { loss in
+            ends.contains { loss >= $0 && loss - $0 < Self.reportingTime }
+        }
+    }
+
+    /// Returns which workers did not stop in time.
+    ///
+    /// - Parameter outages: when they could not reach the store, or stood still.
+    func stopFindings(outages: [Span]) -> [String] {
+        stops.values.compactMap { stop in
+            guard let end = stop.end ?? kills[stop.process] else {
+                return "process \(stop.process) did not stop"
+            }
+            // Nobody can end a body that ignores its cancellation.
+            let bodies = bodies[stop.process, default: []]
+            let last = bodies.compactMap { $0 }.max() ?? .zero
+            let due = max(stop.start + stop.grace, min(last, end)) + Self.stoppingTime + stop.pause
+            let span = Span(start: stop.start, end: end)
+            guard end > due, !outages.contains(where: { $0.overlap(span) > .zero }),
+                stop.end != nil || !bodies.contains(nil)
+            else { return nil }
+            let verb = stop.end == nil ? "had not stopped" : "stopped"
+            return "process \(stop.process) \(verb) \(end - stop.start) after it was asked to, with"
+                + " a grace period of \(stop.grace)"
+        }
+    }
+}
+#endif
