@@ -50,6 +50,7 @@ struct EndChecks {
             case .stopped(let process, let time, let pause):
                 stops[process]?.end = time
                 stops[process]?.pause = pause
+            case .free: break
             }
         }
         for run in runs.values {

@@ -42,6 +42,9 @@ final class Nemesis: Sendable {
     private let history = Locked<[String]>([])
     /// The faults of hosts.
     private let disturbances = Locked<[Span]>([])
+    /// The faults in which a process, or the store, stands still.
+    private let standstills = Locked<[Span]>([])
+    private let samples = Locked<[LivenessChecks.Sample]>([])
 
     /// - Parameters:
     ///   - faults: the faults of all workers; see `Faults`.
@@ -94,6 +97,12 @@ final class Nemesis: Sendable {
         size.withLock { $0 = (attempts.count, runs.runs.count) }
         let fencesItself = !faults.contains("no-watchdog")
         var wrong = found + runs.findings(attempts: attempts, fencesItself: fencesItself)
+        wrong +=
+            LivenessChecks(
+                log, samples: samples.withLock { $0 },
+                disturbances: disturbances.withLock { $0 } + standstills.withLock { $0 }
+                    + (hosts?.crashes ?? []), lease: settings.lease
+            ).findings()
         wrong += ends.stopFindings(
             outages: disturbances.withLock { $0 } + (hosts?.crashes ?? []))
         wrong += LineFile.read(settings.problems) as [String]
@@ -109,6 +118,7 @@ final class Nemesis: Sendable {
     private func disturb(_ length: Length, _ processFaults: [ProcessFault]) async throws -> Bool {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.disturbProcesses(processFaults) }
+            if settings.pauseOfClient != nil { group.addTask { await self.sampleJobs() } }
             if settings.isMixed { group.addTask { await self.pruneOtherQueue() } }
             if let hosts {
                 group.addTask { try await self.disturb(hosts) }
@@ -140,7 +150,13 @@ final class Nemesis: Sendable {
             if try await fault.strike(children, settings, queue, &random) {
                 note(fault.rawValue, start)
             }
-            try await Task.sleep(for: .milliseconds(random.number(50..<300)))
+            if fault.isStandstill {
+                standstills.withLock {
+                    $0.append(Span(start: start, end: Machine.timeSinceBoot))
+                }
+            }
+            try await Task.sleep(
+                for: .milliseconds(random.number(50..<300)) + settings.pauseOfFaults)
         }
     }
 
@@ -169,6 +185,32 @@ final class Nemesis: Sendable {
                 _ = try? await other.prune(endedFor: .zero, archivingFor: .zero)
             }
             try? await Task.sleep(for: .milliseconds(200))
+        }
+    }
+
+    /// Notes which jobs wait. No event tells that a job goes on waiting.
+    private func sampleJobs() async {
+        let suspectDeaths = Int64(max(1, settings.deathLimit - 1))
+        while !areFaultsOver.withLock({ $0 }) {
+            let time = Machine.timeSinceBoot
+            let rows = try? await queue.store.database.transaction(.reading) { [queue] session in
+                try session.query(
+                    """
+                    SELECT id, attempt, state, deaths FROM durable_job
+                    WHERE queue = ? AND state IN (2, 3) AND parked = 0
+                    """, [.text(queue.name)])
+            }
+            if let rows {
+                let sample = LivenessChecks.Sample(
+                    time: time,
+                    jobs: rows.map {
+                        LivenessChecks.Sample.Job(
+                            id: JobID($0.integer(0)), attempt: Int($0.integer(1)),
+                            isClaimed: $0.integer(2) == 3)
+                    }, hasSuspects: rows.contains { $0.integer(3) >= suspectDeaths })
+                samples.withLock { $0.append(sample) }
+            }
+            try? await Task.sleep(for: .milliseconds(100))
         }
     }
 

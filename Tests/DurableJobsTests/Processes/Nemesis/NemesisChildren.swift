@@ -66,6 +66,7 @@ struct NemesisWorker {
         let worker = JobWorker(
             queue, performing: [SlowWord.self], on: operations, options: options)
         log.worker.withLock { $0 = worker }
+        log.noteFreeSlots(operations.maxConcurrentOperationCount)
         let pauses = Pauses()
         let termination = stopped(worker, gracePeriod: settings.lease, log, pauses)
         if settings.isMixed {
@@ -170,6 +171,7 @@ struct NemesisClient {
                     try await group.next()
                     waiting -= 1
                 }
+                if let pause = settings.pauseOfClient { try await Task.sleep(for: pause) }
                 let ids = try await Self.enqueueGroup(settings, queue)
                 LineFile.append(ClientLog.Entry.enqueued(ids), to: descriptor)
                 mixture.latest.withLock { $0 = ids }

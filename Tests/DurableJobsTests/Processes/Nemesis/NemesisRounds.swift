@@ -33,7 +33,12 @@ struct NemesisRounds {
         .stop, .stop, .stopBeforePublishing, .retire, .killClient, .shiftClock,
     ]
 
+    /// In every fourth round, there are free slots, and nothing stands still.
+    static let quickFaults: [ProcessFault] = [.kill, .evict, .retire, .retire, .killClient]
+    static func hasFreeSlots(_ seed: UInt64) -> Bool { seed % 4 == 2 }
+
     static func processFaults(_ seed: UInt64, hasHosts: Bool) -> [ProcessFault] {
+        if hasFreeSlots(seed) { return quickFaults }
         let faults = seed % 4 == 1 ? harmlessFaults : processFaults
         // Hosts have outages of their own.
         return hasHosts ? faults : faults + [.outage]
@@ -49,11 +54,14 @@ struct NemesisRounds {
         on hosts: NemesisHosts?
     ) async throws -> [String] {
         let seed = NemesisTests.seed
+        let isQuiet = Self.hasFreeSlots(seed)
         let start = ContinuousClock.now
         let queue = try await JobQueue("tests", in: storage.withFiles())
         let settings = NemesisSettings(
             store: store, folder: folder, lease: lease, longestWait: 150, jobs: .max,
             awaitsResults: true, longestWaitOfLongJobs: 3 * Int(lease.milliseconds),
+            pauseOfClient: isQuiet ? .milliseconds(500) : nil,
+            pauseOfFaults: isQuiet ? lease * 2 : .zero,
             hasObedientJobs: true, deathLimit: NemesisTests.deathLimit(seed), isMixed: true)
         let nemesis = Nemesis(settings, faults: Self.faults(seed), seed: seed, queue, on: hosts)
         let found = try await nemesis.run(

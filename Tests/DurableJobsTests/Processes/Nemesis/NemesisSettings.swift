@@ -40,6 +40,10 @@ struct NemesisSettings: Codable, Sendable {
     /// The longest of each of the two waits of every tenth job, in milliseconds; nil if those are
     /// like the others.
     var longestWaitOfLongJobs: Int?
+    /// The time between two groups of the client's jobs, so that slots are free; nil for none.
+    var pauseOfClient: Duration?
+    /// A time between two faults, beside a short one at random.
+    var pauseOfFaults = Duration.zero
     /// Whether some bodies end when they are cancelled.
     var hasObedientJobs: Bool
     /// After how many deaths of its workers a job is discarded.

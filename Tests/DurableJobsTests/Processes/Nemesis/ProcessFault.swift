@@ -40,6 +40,14 @@ enum ProcessFault: String {
     /// The store refuses all processes for longer than their lease.
     case outage
 
+    /// Whether a process, or the store, stands still. The process may hold a lock of the store.
+    var isStandstill: Bool {
+        switch self {
+        case .stop, .stopBeforePublishing, .outage: true
+        case .kill, .killClient, .evict, .retire, .shiftClock: false
+        }
+    }
+
     /// - Returns: whether the fault has struck: a slot may have no process at the moment.
     func strike(
         _ children: ChildProcesses, _ settings: NemesisSettings, _ queue: JobQueue,

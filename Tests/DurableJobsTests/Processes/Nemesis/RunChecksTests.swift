@@ -159,6 +159,45 @@ struct RunChecksTests {
         #expect(findings([stopped(20)], outages: [outage]) == 0)
     }
 
+    // MARK: Liveness
+
+    /// Job 1 waits from 0 to 5 s, in the store or in a worker, while process 1 has a free slot.
+    private func waits(
+        isClaimed: Bool = false, hasSuspects: Bool = false, entries: [RunLog.Entry] = [],
+        disturbances: [Span] = [], freeUntil end: Int = 50
+    ) -> Int {
+        let times = (0...50).map { Duration.milliseconds($0 * 100) }
+        let samples = times.map { time in
+            LivenessChecks.Sample(
+                time: time, jobs: [.init(id: JobID(1), attempt: 1, isClaimed: isClaimed)],
+                hasSuspects: hasSuspects)
+        }
+        return LivenessChecks(
+            times.prefix(end + 1).map { RunLog.Entry.free(process: 1, time: $0) } + entries,
+            samples: samples,
+            disturbances: disturbances, lease: .seconds(1)
+        ).findings().count
+    }
+
+    private func began(at time: Duration) -> RunLog.Entry {
+        .began(run: 1, job: JobID(1), attempt: 1, process: 2, time: time, isObedient: true)
+    }
+
+    @Test func jobThatWaitsBesideAFreeSlotIsFound() {
+        #expect(waits() == 1)
+        #expect(waits(freeUntil: 10) == 0)
+        #expect(waits(hasSuspects: true) == 0)
+        // The body has begun.
+        #expect(waits(isClaimed: true, entries: [began(at: .seconds(1))]) == 0)
+        #expect(waits(isClaimed: true, entries: [began(at: .seconds(3))]) == 1)
+        // A worker that died had it, or still has it.
+        let death = RunLog.Entry.killed(process: 2, time: .seconds(1), wasStopping: false)
+        #expect(waits(entries: [death]) == 1)
+        #expect(waits(entries: [death], freeUntil: 30) == 0)
+        let outage = Span(start: .seconds(0), end: .seconds(4))
+        #expect(waits(disturbances: [outage]) == 0)
+    }
+
     @Test func attemptsThatRunAtOnceAreFound() {
         let first = run(1, attempt: 1, from: 10, to: 20, lease: 20)
         #expect(findings(first + run(2, attempt: 2, from: 12, to: 16, lease: 20)) == 1)

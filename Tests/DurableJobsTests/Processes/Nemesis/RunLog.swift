@@ -1,6 +1,7 @@
 #if DurableJobs && JOB_FAULTS
 import OperationsRuntime
 import Operations
+import OperationsTestSupport
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -38,6 +39,8 @@ final class RunLog: Sendable {
         ///
         /// - Parameter wasStopping: whether the store knew that the process was asked to stop.
         case killed(process: Int32, time: Duration, wasStopping: Bool)
+        /// A worker has a lease and a free slot, and was not asked to stop.
+        case free(process: Int32, time: Duration)
         /// A worker has lost its lease.
         case lostLease(process: Int32, time: Duration)
         /// A worker reports that a job was discarded.
@@ -83,6 +86,7 @@ final class RunLog: Sendable {
                 .began(
                     run: number, job: context.id, attempt: context.attempt, process: getpid(),
                     time: time, isObedient: isObedient))
+            log.bodies.withLock { $0 += 1 }
             note()
         }
 
@@ -107,11 +111,14 @@ final class RunLog: Sendable {
             let notes = notes.withLock { $0 }
             log.write(
                 .ended(run: number, time: notes.last, lease: notes.lease, pauses: notes.pauses))
+            log.bodies.withLock { $0 -= 1 }
         }
     }
 
     /// The worker of this process, once it is made.
     let worker = Locked<JobWorker?>(nil)
+    /// The number of bodies that run in this process.
+    let bodies = Locked(0)
     private let descriptor: Int32
 
     /// - Parameter path: the file, which is shared with other processes.
@@ -125,6 +132,20 @@ final class RunLog: Sendable {
     }
 
     deinit { close(descriptor) }
+
+    /// Notes again and again that the worker has a free slot, until the process ends.
+    func noteFreeSlots(_ width: Int) {
+        startTestThread { [self] in
+            while true {
+                usleep(100_000)
+                guard let worker = self.worker.withLock({ $0 }), bodies.withLock({ $0 }) < width,
+                    let end = worker.lease.withLock({ $0.end }), Machine.timeSinceBoot < end,
+                    !worker.state.withLock({ $0.isStopping })
+                else { continue }
+                write(.free(process: getpid(), time: Machine.timeSinceBoot))
+            }
+        }
+    }
 
     func write(_ entry: Entry) { LineFile.append(entry, to: descriptor) }
 
