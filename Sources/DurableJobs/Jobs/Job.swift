@@ -39,7 +39,8 @@ public protocol Job: Codable, Sendable {
     /// - Parameters:
     ///   - arguments: JSON.
     ///   - version: the version of the type that enqueued the job, at most `version`.
-    /// - Throws: any error: the job is then discarded with it, and not retried.
+    /// - Throws: any error: the attempt then fails with it, and the job is retried after its
+    ///   back-off, because a worker of another version may decode the arguments.
     static func decode(_ arguments: Data, version: Int) throws -> Self
 
     /// The settings of all jobs of this type, such as `[.retry(3)]`; none unless declared, so that
