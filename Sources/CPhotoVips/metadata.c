@@ -149,27 +149,16 @@ static void *collect(VipsImage *image, const char *name, GValue *value, void *da
     return NULL;
 }
 
-// Sets the orientation in XMP to 1. The value is a single digit, in an attribute or an element, so
-// the packet keeps its length.
-static void reset_xmp_orientation(VipsImage *holder) {
+// Sets the orientation to 1. The value is a single digit, in an attribute or an element.
+static void reset_orientation(char *at, char *end) {
     static const char name[] = "tiff:Orientation";
-    size_t count = 0;
-    const void *packet = blob(holder, VIPS_META_XMP_NAME, &count);
-    if (!packet) return;
-    char *copy = g_try_malloc(count);
-    // Without memory for a copy, the picture is shown correctly by programs that read EXIF.
-    if (!copy) return;
-    memcpy(copy, packet, count);
-    char *end = copy + count;
     const size_t length = sizeof name - 1;
-    for (char *at = copy; (size_t)(end - at) > length; at++) {
+    for (; (size_t)(end - at) > length; at++) {
         if (memcmp(at, name, length)) continue;
         at += length;
         while (at < end - 1 && *at && strchr(" =\"'>\t\r\n", *at)) at++;
         if (*at >= '1' && *at <= '8') *at = '1';
     }
-    vips_image_set_blob_copy(holder, VIPS_META_XMP_NAME, copy, count);
-    g_free(copy);
 }
 
 // The end of what begins at `at` and ends with `last`; NULL if the packet has no such end.
@@ -207,24 +196,29 @@ static void blank_elements(char *at, char *end, const char *first, const char *l
     }
 }
 
-// Removes the fields that say what follows the picture in its file: a gain map for screens with
+// Overwrites the fields that say what follows the picture in its file: a gain map for screens with
 // more light (Ultra HDR), and the video of a motion photo. A copy has the picture only, and a
-// program that believes the fields would look for the rest. The packet keeps its length.
-static void drop_xmp_attachments(VipsImage *holder) {
+// program that believes the fields would look for the rest.
+static void drop_attachments(char *at, char *end) {
+    static const char *const attributes[] = {
+        "hdrgm:", "HDRGainMap:", "GCamera:MotionPhoto", "GCamera:MicroVideo", "Camera:MotionPhoto",
+        "Camera:MicroVideo"};
+    for (size_t i = 0; i < G_N_ELEMENTS(attributes); i++) blank_attributes(at, end, attributes[i]);
+    blank_elements(at, end, "<Container:Directory", "</Container:Directory>");
+    blank_elements(at, end, "<GContainer:Directory", "</GContainer:Directory>");
+}
+
+// Makes the XMP packet true for a copy of the picture. The packet keeps its length.
+static void mend_xmp(VipsImage *holder) {
     size_t count = 0;
     const void *packet = blob(holder, VIPS_META_XMP_NAME, &count);
     if (!packet || !count) return;
     char *copy = g_try_malloc(count);
+    // Without memory for a copy, the picture is shown correctly by programs that read EXIF.
     if (!copy) return;
     memcpy(copy, packet, count);
-    char *end = copy + count;
-    static const char *const attributes[] = {
-        "hdrgm:", "HDRGainMap:", "GCamera:MotionPhoto", "GCamera:MicroVideo", "Camera:MotionPhoto",
-        "Camera:MicroVideo"};
-    for (size_t i = 0; i < G_N_ELEMENTS(attributes); i++)
-        blank_attributes(copy, end, attributes[i]);
-    blank_elements(copy, end, "<Container:Directory", "</Container:Directory>");
-    blank_elements(copy, end, "<GContainer:Directory", "</GContainer:Directory>");
+    reset_orientation(copy, copy + count);
+    drop_attachments(copy, copy + count);
     vips_image_set_blob_copy(holder, VIPS_META_XMP_NAME, copy, count);
     g_free(copy);
 }
@@ -257,8 +251,7 @@ cvips_metadata *cvips_metadata_new(VipsImage *image, bool has_srgb_profile) {
     collect_exif(image, metadata->holder);
     vips_image_map(image, collect, metadata);
     collect_iptc(image, metadata->holder);
-    reset_xmp_orientation(metadata->holder);
-    drop_xmp_attachments(metadata->holder);
+    mend_xmp(metadata->holder);
     set_profile(image, metadata->holder, has_srgb_profile);
     if (vips_image_get_typeof(metadata->holder, VIPS_META_IPTC_NAME) ||
         vips_image_get_typeof(metadata->holder, VIPS_META_ICC_NAME))
