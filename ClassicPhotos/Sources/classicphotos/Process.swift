@@ -269,12 +269,8 @@ extension Process {
         _ downloader: PhotoDownloader, after versions: [String: PhotoVersion]
     ) async -> PhotoFailure? {
         var seen = versions
-        let (looks, due) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let changes = FolderWatch { due.yield() }
-        due.yield()
-        var fullLook = Task<Void, any Error> {}
-        defer { fullLook.cancel() }
-        for await _ in looks {
+        var failure: PhotoFailure?
+        await FolderWatch.look(pause: .seconds(2)) { changes in
             // A source that is missing for a moment, or has no photos, is an empty list.
             let loaded = try? await load(with: downloader)
             let coverage = loaded.map { changes.watch($0.list) } ?? .incomplete
@@ -291,18 +287,10 @@ extension Process {
                 if seen.updateValue(version, forKey: name) != version { changed.append(position) }
             }
             await report.expect(changed.map { records[$0].name })
-            let failure = await batch.run(records, only: changed) { await report.add($0, $1) }
-            if let failure { return failure }
-            do { try await Task.sleep(for: .seconds(2)) } catch { break }
-            if isWaiting { due.yield() }
-            // The full look, which finds what the system does not tell.
-            fullLook.cancel()
-            fullLook = Task {
-                try await Task.sleep(for: .seconds(60))
-                due.yield()
-            }
+            failure = await batch.run(records, only: changed) { await report.add($0, $1) }
+            return failure == nil ? isWaiting : nil
         }
-        return nil
+        return failure
     }
 
     /// The versions of the files that a run would process, by the photos' names.

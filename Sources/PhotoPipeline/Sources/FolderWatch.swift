@@ -69,6 +69,34 @@ public final class FolderWatch: Sendable {
         #endif
     }
 
+    /// Calls a function at once, after changes in the folders that it watches, and once a minute,
+    /// because the system does not tell of changes that other machines make in a network folder.
+    /// Returns when the task is cancelled, or when the function returns nil.
+    ///
+    /// - Parameters:
+    ///   - pause: the least time between the end of a look and the next look.
+    ///   - look: looks at the photos, and adds their folders to the watch. Returns whether the next
+    ///     look follows after the pause in any case.
+    nonisolated(nonsending) public static func look(
+        pause: Duration, _ look: nonisolated(nonsending) (FolderWatch) async -> Bool?
+    ) async {
+        let (looks, due) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let watch = FolderWatch { due.yield() }
+        due.yield()
+        var fullLook = Task<Void, any Error> {}
+        defer { fullLook.cancel() }
+        for await _ in looks {
+            guard let isWaiting = await look(watch) else { return }
+            do { try await Task.sleep(for: pause) } catch { return }
+            if isWaiting { due.yield() }
+            fullLook.cancel()
+            fullLook = Task {
+                try await Task.sleep(for: .seconds(60))
+                due.yield()
+            }
+        }
+    }
+
     deinit {
         #if os(Linux)
         source?.cancel()

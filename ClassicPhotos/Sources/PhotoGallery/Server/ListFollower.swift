@@ -3,9 +3,8 @@ import Operations
 
 /// Shows the changes of a list of files while a gallery runs.
 ///
-/// The list is read after changes in its folders, and once a minute, because the system does not
-/// tell of changes that other machines make in a network folder. While files change, a look follows
-/// half a second after the previous one.
+/// The list is read after changes in its folders, and once a minute. While files change, a look
+/// follows half a second after the previous one.
 struct ListFollower: Sendable {
     let catalog: PhotoCatalog
     let pages: GalleryPages
@@ -14,7 +13,6 @@ struct ListFollower: Sendable {
     private let queue = OperationQueue()
 
     private static let pause: Duration = .milliseconds(500)
-    private static let longestPause: Duration = .seconds(60)
 
     init(
         catalog: PhotoCatalog, pages: GalleryPages, reading: @escaping @Sendable () -> PhotoList?
@@ -27,28 +25,16 @@ struct ListFollower: Sendable {
 
     /// Follows the changes until the task is cancelled.
     func run() async {
-        let (looks, due) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let watch = FolderWatch { due.yield() }
-        // What has changed since the list was read for the start.
-        due.yield()
-        var nextLook = Task<Void, any Error> {}
-        defer { nextLook.cancel() }
-        for await _ in looks {
+        await FolderWatch.look(pause: Self.pause) { watch in
             let reading = queue.add("Look for changes") { look(watch) }
             let result = try? await withTaskCancellationHandler {
                 try await reading.value
             } onCancel: {
                 reading.cancel()
             }
-            guard let (change, isWaiting) = result else { return }
+            guard let (change, isWaiting) = result else { return nil }
             if let change { await pages.listChanged(change) }
-            do { try await Task.sleep(for: Self.pause) } catch { return }
-            if isWaiting { due.yield() }
-            nextLook.cancel()
-            nextLook = Task {
-                try await Task.sleep(for: Self.longestPause)
-                due.yield()
-            }
+            return isWaiting
         }
     }
 
