@@ -10,8 +10,8 @@ package import Foundation
 package struct EndAddition: Sendable {
     /// What is left to do after the commit, in the extension's own words; nil if nothing is.
     ///
-    /// Until it is done, the end of the job is not *published*: those who wait for the job do not
-    /// see the end, and the job's row stays where it is.
+    /// Until it is done, the end of the job is not *published*: waits for the job go on, and the
+    /// job's row stays where it is.
     package var outputs: String?
     /// Bytes for ``JobExtension/willCommit(_:in:_:)``.
     package var bytes: Data?
@@ -124,7 +124,7 @@ extension JobStore {
         return true
     }
 
-    /// Publishes the ends of jobs: those who wait for the jobs see them now.
+    /// Publishes the ends of jobs: waits for the jobs end.
     func markPublished(_ ids: some Sequence<JobID>, _ session: any SQLSession) throws {
         _ = try session.batch(
             "UPDATE durable_job SET unpublished = 0 WHERE id = ?",

@@ -77,7 +77,7 @@ public final class FolderWatch: Sendable {
     ///   - pause: the least time between the end of a look and the next look.
     ///   - look: looks at the photos, and adds their folders to the watch. Returns whether the next
     ///     look follows after the pause in any case.
-    nonisolated(nonsending) public static func look(
+    @_spi(ClassicPhotos) nonisolated(nonsending) public static func look(
         pause: Duration, _ look: nonisolated(nonsending) (FolderWatch) async -> Bool?
     ) async {
         let (looks, due) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))

@@ -40,8 +40,8 @@ struct LocalFile: Sendable, Hashable {
         self.init(path, in: folder)
     }
 
-    /// The name in messages: the path in the folder, or the last component. Whoever sees a message
-    /// need not know where on the machine the photos are.
+    /// The name in messages: the path in the folder, or the last component. A
+    /// message does not tell its readers where on the machine the photos are.
     var shownName: String {
         displayText(folder.flatMap { path.suffix(below: $0) } ?? path.name)
     }

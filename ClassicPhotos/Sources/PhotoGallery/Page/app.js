@@ -156,6 +156,7 @@ const stream = new EventStream({
   list(state) {
     listState = state;
     find.isInRowOrder = state.inRowOrder;
+    names.expect(state.revision);
     listChanged();
   },
   row(event) {
@@ -188,7 +189,6 @@ function startAnew() {
 
 // Photos were added, changed or deleted.
 function listChanged() {
-  names.expect(listState.revision);
   headline.showTotal(listState.total);
   // The photos under a finger or a pointer stay until the list is still.
   if (phases.phase === "settled") updateList(); else isOutdated = true;

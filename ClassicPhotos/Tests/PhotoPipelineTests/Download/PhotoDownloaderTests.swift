@@ -179,7 +179,7 @@ struct PhotoDownloaderTests {
 
     @Test func missingFileLargeFileAndFolderFail() async throws {
         try await withTemporaryFolder { folder in
-            // Whoever sees the page of a server sees the reasons, which must not say where the
+            // Every viewer of a server's page can read the reasons. They must not say where the
             // photos are.
             let missing = await download(folder.appending(path: "none.jpg").absoluteString)
             #expect(

@@ -97,7 +97,7 @@ struct RunChecksTests {
         #expect(deaths(attempts: 2, killed: [1, 2]).findings(discarded: both).isEmpty)
         #expect(deaths(attempts: 2, killed: [1]).findings(discarded: both).count == 1)
         #expect(deaths(attempts: 2, killed: [1, 2], limit: 3).findings(discarded: both).count == 2)
-        // Not the limit, whoever was killed.
+        // One death is fewer than the limit of two, although both processes were killed.
         let one = row(.discarded, deaths: [1])
         #expect(deaths(attempts: 2, killed: [1, 2]).findings(discarded: one).count == 1)
         // The process of the third attempt may have been killed before the body began.
