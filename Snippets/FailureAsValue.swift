@@ -13,7 +13,10 @@ struct NotFound: Error {}
 do {
     try await withOperationQueue(width: 1, onFailure: .collect) { queue in
         let page = queue.add("page") { try fetch("c") }
-        queue.add(onFailureOf: page) { error in print("a notice instead of the page: \(error)") }
+        let notice = queue.add(onFailureOf: page) { error in
+            print("a notice instead of the page: \(error)")
+        }
+        await notice.finished()
         queue.add("icon", .mayFail) { try fetch("c") }
         for name in ["a", "b", "c"] {
             queue.add(name) { print(try fetch(name)) }
