@@ -59,6 +59,7 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
     ],
     targets: [
+        .systemLibrary(name: "CAllocator"),
         .systemLibrary(name: "Clibz", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "PhotoJobs",
@@ -85,7 +86,7 @@ let package = Package(
         .target(
             name: "PhotoGallery",
             dependencies: [
-                "Clibz", "Departures", imaging, pipeline,
+                "CAllocator", "Clibz", "Departures", imaging, pipeline,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),

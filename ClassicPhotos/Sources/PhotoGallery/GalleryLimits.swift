@@ -12,7 +12,7 @@ public struct GalleryLimits: Sendable, Hashable {
     /// 6 connections, and clients behind one router may share an address.
     public var connectionsPerClient = 128
     /// The maximum number of simultaneous pages, including those that may return: 256. A page costs
-    /// about 100 kB and the pictures that it shows.
+    /// about 100 kB; all pages share the memory for pictures.
     public var pages = 256
     /// The time from the end of a page's last event stream until the page's work is cancelled: half
     /// a second. A page that reconnects or reloads is faster.

@@ -92,6 +92,7 @@ public struct GalleryServer: Sendable {
     private let dates: PhotoDates
     let pages: GalleryPages
     let viewer: PhotoViewer
+    private let thumbnails: ListPictures
 
     /// Creates a server, which does not listen yet.
     public init(configuration: Configuration, downloader: PhotoDownloader) {
@@ -103,9 +104,12 @@ public struct GalleryServer: Sendable {
         let loader = PhotoLoader(downloader: downloader, options: loading)
         catalog = PhotoCatalog(configuration.records)
         dates = PhotoDates(limits: options.limits)
-        self.pages = GalleryPages(
-            catalog: catalog, options: options, loader: loader, limits: configuration.limits)
-        self.viewer = PhotoViewer(catalog: catalog, options: options, loader: loader)
+        viewer = PhotoViewer(catalog: catalog, options: options, loader: loader)
+        let freed = FreedMemory(loader: loader, viewer: viewer)
+        pages = GalleryPages(
+            catalog: catalog, options: options, loader: loader, limits: configuration.limits,
+            emptied: { freed.giveBack() })
+        thumbnails = ListPictures(catalog: catalog, options: options, loader: loader)
     }
 
     /// Serves until the program receives SIGINT or SIGTERM, or the task is cancelled.
@@ -204,7 +208,8 @@ public struct GalleryServer: Sendable {
         )
         .add(to: group)
         EngineRoutes(pages: pages).add(to: group)
-        PhotoRoutes(catalog: catalog, viewer: viewer, pages: pages).add(to: group)
+        PhotoRoutes(catalog: catalog, viewer: viewer, thumbnails: thumbnails, pages: pages)
+            .add(to: group)
         return router
     }
 }

@@ -76,6 +76,14 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "In the demo: the number of photos, at most 100000.")
     var count: Int = 240
 
+    @Option(
+        help: """
+            The maximum memory for pictures of all pages, in megabytes; default: a quarter of the \
+            memory that the program may use, but no more than 512. The program itself needs about \
+            100 more.
+            """)
+    var memory: Int?
+
     @Flag(help: "Write a line about each request of a browser to standard error.")
     var logRequests = false
 
@@ -87,6 +95,14 @@ struct Serve: AsyncParsableCommand {
             """,
             valueName: "folder"))
     var cache: String?
+
+    @Flag(
+        name: .customLong("no-thumbnails"),
+        help: """
+            Do not keep the small pictures of own photos in the user's cache, from where the next \
+            run takes them.
+            """)
+    var keepsNoThumbnails = false
 
     @OptionGroup var downloading: DownloadOptions
 
@@ -102,6 +118,9 @@ struct Serve: AsyncParsableCommand {
         }
         guard (16...4_096).contains(size) else {
             throw ValidationError("--size must be between 16 and 4096 pixels.")
+        }
+        if let memory, !(64...1_048_576).contains(memory) {
+            throw ValidationError("--memory must be between 64 and 1048576 megabytes.")
         }
         guard (0...60_000).contains(latency) else {
             throw ValidationError("--latency must be between 0 and 60000 milliseconds.")
@@ -164,7 +183,12 @@ struct Serve: AsyncParsableCommand {
         options.limits = downloading.limits
         options.size = PixelSize(width: size, height: size)
         options.downloads = downloading.downloads
+        // One half for the work on pictures, one half for the pictures that are kept.
+        let memory = memory.map { $0 << 20 } ?? min(MachineMemory.available / 4, 512 << 20)
+        options.capacity = PixelCapacity(bytes: memory / 2)
+        options.pictureBytes = memory / 2
         options.diskCache = try cache.map { try PhotoDiskCache(folder: URL(filePath: $0)) }
+        options.thumbnails = keepsNoThumbnails ? nil : UserCache.thumbnails()
         try await timelineOption.recording { timeline in
             options.timeline = timeline
             var configuration = GalleryServer.Configuration(

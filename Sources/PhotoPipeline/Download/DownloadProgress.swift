@@ -7,7 +7,7 @@ public struct DownloadProgress: Sendable, Hashable {
     /// not reliable.
     public let total: Int?
 
-    /// Called on any thread for each part of a download that arrives, with all bytes so far.
-    typealias Handler = @Sendable (DownloadProgress, _ bytes: [UInt8]) -> Void
+    /// Called on any thread for each part of a download that arrives.
+    typealias Handler = @Sendable (DownloadProgress) -> Void
 }
 #endif

@@ -198,7 +198,7 @@ public final class PhotoDownloader: Sendable {
             return .retry(after: retry.after ?? .zero)
         }
         let transfer = DownloadTransfer(unless: version) { [progress] in
-            progress.report($0, $1, of: url.url)
+            progress.report($0, of: url.url)
         }
         do {
             return try await downloads.sharedValue(

@@ -34,10 +34,10 @@ final class ProgressBoard: Sendable {
         withExtendedLifetime(handler) {}
     }
 
-    func report(_ progress: DownloadProgress, _ bytes: [UInt8], of url: URL) {
+    func report(_ progress: DownloadProgress, of url: URL) {
         let handlers = state.withLock { $0.watchers[url] }
         guard let handlers else { return }
-        for handler in handlers.values { handler(progress, bytes) }
+        for handler in handlers.values { handler(progress) }
     }
 }
 #endif

@@ -79,7 +79,7 @@ final class WebResponse {
         watch.bytesArrived(chunk.count)
         guard bytes.count + chunk.count <= limits.maximumBytes else { return stop(tooLarge) }
         bytes.append(contentsOf: chunk)
-        transfer.progress(DownloadProgress(received: bytes.count, total: total), bytes)
+        transfer.progress(DownloadProgress(received: bytes.count, total: total))
         return true
     }
 

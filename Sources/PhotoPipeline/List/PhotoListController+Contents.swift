@@ -25,47 +25,11 @@ extension PhotoListController {
         return records.indices.flatMap { retryRequested(Row($0)) }
     }
 
-    /// The pictures of a photo were dropped from memory.
-    ///
-    /// The photo becomes new. An attempt to filter it is cancelled, because a filtration that
-    /// starts later would not find its picture. A visible row of a settled list restarts
-    /// immediately, so evict rows off the screen first.
-    public mutating func rowEvicted(_ row: Row) -> [PhotoListAction] {
-        guard !isClosed, records.indices.contains(row.index) else { return [] }
-        switch records[row.index].state {
-        case .downloaded, .filtered:
-            return renew(row)
-        case .new, .failed:
-            // The row has no picture: it was evicted twice, or it has failed since.
-            return []
-        }
-    }
-
-    /// A new list replaces this one; everything in progress is cancelled.
-    ///
-    /// The reported viewport and the phase stay, so that a list that arrives after its page starts
-    /// immediately.
-    ///
-    /// - Complexity: O(n) in the lengths of both lists.
-    public mutating func listReplaced(with records: [PhotoRecord]) -> [PhotoListAction] {
-        guard !isClosed else { return [] }
-        var actions: [PhotoListAction] = []
-        cancelAll(except: [], addingTo: &actions)
-        latestVersion = latestVersion.next
-        self.records = PhotoRecordTable(records, version: latestVersion)
-        findVisibleRows()
-        counts = PhotoStateCounts(of: records)
-        nextNaiveRow = 0
-        startNaiveRows(addingTo: &actions)
-        if phase == .settled { scheduleVisibleRows(addingTo: &actions) }
-        checkInvariants()
-        return actions
-    }
-
     /// Photos were added, changed or deleted.
     ///
-    /// All other rows keep their photos and what is in progress for them. A new photo whose row is
-    /// visible starts immediately if the list is settled.
+    /// All other rows keep their photos and what is in progress for them. The reported viewport and
+    /// the phase stay, so that a list that arrives after its page starts immediately. A new photo
+    /// whose row is visible starts immediately if the list is settled.
     ///
     /// - Complexity: O(n) in the length of the list.
     mutating func listChanged(

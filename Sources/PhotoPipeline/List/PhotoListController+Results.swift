@@ -5,7 +5,7 @@ extension PhotoListController {
     /// The picture of a row was downloaded and decoded; the same attempt continues with the
     /// filtration.
     public mutating func rowDownloaded(_ row: Row, generation: Generation) -> [PhotoListAction] {
-        // Outdated: the attempt was cancelled or evicted, or its list was replaced.
+        // Outdated: the attempt was cancelled, or its photo was replaced.
         guard let attempt = work[row], attempt.generation == generation else { return [] }
         switch attempt.stage {
         case .download:
@@ -21,7 +21,7 @@ extension PhotoListController {
 
     /// The filtered picture of a row is ready; the attempt is over.
     public mutating func rowFiltered(_ row: Row, generation: Generation) -> [PhotoListAction] {
-        // Outdated: the attempt was cancelled or evicted, or its list was replaced.
+        // Outdated: the attempt was cancelled, or its photo was replaced.
         guard let attempt = work[row], attempt.generation == generation else { return [] }
         work[row] = nil
         switch attempt.stage {
@@ -40,7 +40,7 @@ extension PhotoListController {
     public mutating func rowFailed(
         _ row: Row, generation: Generation, _ failure: PhotoFailure
     ) -> [PhotoListAction] {
-        // Outdated: the attempt was cancelled or evicted, or its list was replaced.
+        // Outdated: the attempt was cancelled, or its photo was replaced.
         guard isCurrent(row, generation) else { return [] }
         work[row] = nil
         set(row, to: .failed(failure))

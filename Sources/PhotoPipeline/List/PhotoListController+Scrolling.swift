@@ -39,20 +39,6 @@ extension PhotoListController {
         }
     }
 
-    /// The list settled by itself.
-    public mutating func decelerationEnded() -> [PhotoListAction] {
-        switch phase {
-        case .decelerating:
-            return settle()
-        case .dragging:
-            // Outdated: a person has caught the list since.
-            return []
-        case .settled, .closed:
-            // The list has already settled, or the page was closed.
-            return []
-        }
-    }
-
     /// The visible rows changed: the list was scrolled, resized or moved by a jump.
     ///
     /// - Parameter rows: the visible rows as reported by the page. The range may extend beyond the

@@ -37,7 +37,7 @@ extension PhotoListSession {
         }
         return { [progress, board = loader.downloader.progress] in
             progress.begin(row)
-            let number = board.watch(url) { report, _ in
+            let number = board.watch(url) { report in
                 if progress.note(report, of: row) { signal() }
             }
             return {

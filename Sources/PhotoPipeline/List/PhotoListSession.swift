@@ -9,8 +9,13 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// One page's list of photos: a controller for the decisions, queues for the work, and the
-/// pictures.
+/// One page's list of photos: a controller for the decisions, queues for the work, and the names of
+/// the pictures.
+///
+/// The pictures themselves are in the memory of the ``PhotoLoader``, which all pages share and
+/// which has one limit. A picture that is no longer there is made again for the page that asks for
+/// it; see
+/// ``ListPictures``.
 ///
 /// Each page has its own session, so one person's scrolling never stops another person's list. The
 /// session is an actor: call it from any thread or task; it handles one event at a time.
@@ -30,10 +35,15 @@ public actor PhotoListSession {
         public var filtrations: Int?
         /// The processors and the memory for decoding that the page shares with other pages.
         public var capacity = PixelCapacity.shared
-        /// The maximum size of the pictures kept in memory, in bytes.
+        /// The maximum size of what is kept in memory for all pages together, in bytes.
+        ///
+        /// One half is for the ``PhotoLoader``: the pictures of the list, decoded pixels, and
+        /// downloads. The other half is for the ``PhotoViewer``: originals, and files made of them.
         public var pictureBytes: Int
         /// The cache of downloads on the disk; nil for none.
         public var diskCache: PhotoDiskCache?
+        /// The cache of the list's pictures of files, on the disk; nil for none.
+        public var thumbnails: PhotoDiskCache?
         /// The facts of downloaded photos, which all sessions with these options share.
         public var facts = PhotoFactTable()
         /// Records the session's queues; nil for no recording.
@@ -63,7 +73,7 @@ public actor PhotoListSession {
     private var downloadTally = QueueTally()
     private var filtrationTally = QueueTally()
     var engine: Engine
-    private var pictures: PictureStore
+    private var pictures: [Row: RowPictures] = [:]
     var changedRows: Set<Row> = []
     private var revisions = RowRevisions()
     private var changeSignal: AsyncStream<Void>.Continuation?
@@ -95,7 +105,6 @@ public actor PhotoListSession {
             filtrations: options.filtrations ?? options.capacity.processors.permits)
         self.engine = Engine(timeline: options.timeline)
         for queue in pending.queues { engine.timeline.record(queue) }
-        self.pictures = PictureStore(byteLimit: options.pictureBytes)
     }
 
     /// Creates the session of a page that shares nothing with other pages.
@@ -148,7 +157,6 @@ public actor PhotoListSession {
             perform(changeViewport(&controller))
             perform(controller.dragEnded(willDecelerate: false))
         }
-        for row in controller.visibleRows { pictures.touch(row) }
     }
 
     /// A person asked to retry a failed row.
@@ -160,7 +168,7 @@ public actor PhotoListSession {
     /// Photos were added to the catalog, changed or deleted; see ``PhotoCatalog/update(to:)``.
     @_spi(ClassicPhotos) public func listChanged(_ change: PhotoCatalog.Change) {
         contents = ListSummary(change.contents)
-        for row in change.changedRows { pictures.remove(Row(row)) }
+        for row in change.changedRows { pictures[Row(row)] = nil }
         perform(controller.listChanged(to: change.contents, changed: change.changedRows))
     }
 
@@ -179,7 +187,7 @@ public actor PhotoListSession {
         perform(controller.pageClosed())
         pending.close()
         engine.ticks?.cancel()
-        pictures.removeAll()
+        pictures = [:]
         changeSignal?.finish()
     }
 
@@ -211,9 +219,8 @@ public actor PhotoListSession {
         public let isActive: Bool
         /// What is known of the photo's contents; nil before its first download.
         public let facts: PhotoFacts?
-        /// The name of the picture of the row's state, see ``picture(_:named:)``; nil if there is
-        /// none.
-        public let picture: String?
+        /// The name of the picture of the row's state, see ``ListPictures``; nil if there is none.
+        public let picture: PictureName?
     }
 
     /// The changes that a page has not received yet.
@@ -289,34 +296,6 @@ public actor PhotoListSession {
         return update(of: rows.map { Row($0) })
     }
 
-    /// Returns a picture of a row, and the version of the row that it belongs to.
-    public func picture(
-        _ row: Row, _ stage: PictureStage
-    ) -> (image: EncodedImage, version: PictureVersion)? {
-        guard let stored = pictures[row], let current = controller.currentState(of: row) else {
-            return nil
-        }
-        let picture = stage == .filtered ? stored.filtered : stored.downloaded
-        return picture.map { ($0.image, current.version) }
-    }
-
-    /// Returns a picture of a row by its name; nil if the row has no such picture any more.
-    ///
-    /// The name follows from the contents of the picture, so a picture with a name never changes.
-    public func picture(_ row: Row, named name: String) -> EncodedImage? {
-        guard let stored = pictures[row] else { return nil }
-        return [stored.filtered, stored.downloaded].compactMap(\.self).first { $0.name == name }?
-            .image
-    }
-
-    /// A choice between a row's pictures.
-    public enum PictureStage: String, Sendable, CaseIterable {
-        /// The picture as downloaded, shrunk.
-        case downloaded
-        /// The filtered picture.
-        case filtered
-    }
-
     /// The state of each photo, in the order of the list.
     ///
     /// - Complexity: O(n) in the length of the list.
@@ -336,11 +315,11 @@ public actor PhotoListSession {
             revision: revisions.latest, progress: progress.take(), list: contents)
     }
 
-    private func pictureName(_ row: Row, _ state: PhotoState) -> String? {
+    func pictureName(_ row: Row, _ state: PhotoState) -> PictureName? {
         switch state {
         case .new, .failed: nil
-        case .downloaded: pictures[row]?.downloaded?.name
-        case .filtered: pictures[row]?.filtered?.name
+        case .downloaded: pictures[row]?.downloaded
+        case .filtered: pictures[row]?.filtered
         }
     }
 
@@ -365,9 +344,9 @@ public actor PhotoListSession {
             case .start(let row, let generation, .download, let record):
                 download(row, generation, record)
                 changedRows.insert(row)
-            case .start(let row, let generation, .filtration, _):
+            case .start(let row, let generation, .filtration, let record):
                 engine.hits += 1
-                filter(row, generation)
+                filter(row, generation, record)
                 changedRows.insert(row)
             case .show(let change):
                 changedRows.insert(change.row)
@@ -377,29 +356,36 @@ public actor PhotoListSession {
     }
 
     /// Runs download → decode → encode, and from the decoded pixels filter → encode.
+    ///
+    /// A row's pixels are encoded and filtered before the next row's are decoded, so that few
+    /// pixels are in memory however many rows are visible.
     private func download(_ row: Row, _ generation: Generation, _ record: PhotoRecord) {
-        guard let url = record.url else {
+        guard let request = options.request(for: record) else {
             preconditionFailure("\(record.name) has no URL, so it should have failed already")
         }
-        let request = PhotoRequest(url: url, in: record.folder, fitting: options.size)
-        let watch = progressWatch(url, of: row)
-        let download = TypedOperation { [loader] in
+        let watch = progressWatch(request.url, of: row)
+        let facts = options.facts
+        // In naive mode each row does all its work.
+        let canBeKept = !controller.isNaive
+        let download = TypedOperation { [loader, filters] in
             let end = watch()
             defer { _ = end() }
-            return try await loader.original(for: request)
+            let original = try await loader.original(for: request)
+            let kept =
+                canBeKept
+                ? await loader.keptListPictures(
+                    of: request, original.version, filters, facts: facts[record.id])
+                : nil
+            return RowSource(original: original, kept: kept)
         }
-        download.name = "Download \(PhotoURL.name(of: url))"
-        let facts = options.facts
-        let decode = TypedOperation(after: download) { [loader] original in
-            let photo = try await loader.photo(from: original, for: request)
+        download.name = "Download \(PhotoURL.name(of: request.url))"
+        let decode = TypedOperation(after: download) { [loader] source in
+            let photo = try await loader.photo(from: source.original, for: request)
             if let found = photo.facts { facts[record.id] = found }
             return photo
         }
         decode.name = "Decode"
         let encode = encoding(after: decode)
-        // Show the unfiltered picture before the filtered one.
-        decode.queuePriority = .high
-        encode.queuePriority = .high
         onCompletion(of: decode) { await $0.decoded(row, $1) }
         onCompletion(of: encode) { await $0.downloaded(row, generation, $1, decode) }
 
@@ -408,31 +394,50 @@ public actor PhotoListSession {
         let filter = TypedOperation(after: decode) { [loader, filters] photo in
             try await loader.processed(photo, by: filters)
         }
-        let stages = [decode, encode] + filtration(row, generation, filter)
+        let stages = [decode, encode] + filtration(row, generation, filter, request)
         for operation in [download, decode, encode] { limitIfNaive(operation) }
         if let last = stages.last { chainIfNaive(download, last: [encode, last]) }
-        onCompletion(of: download) { await $0.downloadFinished($1, before: stages) }
+        onCompletion(of: download) {
+            await $0.downloadFinished($1, of: record, in: row, generation, before: stages)
+        }
         pending.downloadQueue.addOperation(download)
     }
 
-    /// Runs filter → encode on pixels that are already in memory.
-    private func filter(_ row: Row, _ generation: Generation) {
-        guard let photo = pictures[row]?.photo else {
-            preconditionFailure("\(row) was downloaded, but its pixels are missing")
+    /// Runs filter → encode on the pixels that are in memory, or are decoded again.
+    private func filter(_ row: Row, _ generation: Generation, _ record: PhotoRecord) {
+        guard let request = options.request(for: record) else {
+            preconditionFailure("\(record.name) has no URL, so it should have failed already")
         }
+        let decoded = pictures[row]?.decoded
         let filter = TypedOperation { [loader, filters] in
-            try await loader.processed(photo, by: filters)
+            let photo =
+                if let photo = decoded.flatMap({ loader.memory.photo($0, from: .memory) }) {
+                    photo
+                } else {
+                    try await loader.photo(for: request)
+                }
+            return try await loader.processed(photo, by: filters)
         }
-        let filtration = filtration(row, generation, filter)
+        let filtration = filtration(row, generation, filter, request)
         if let last = filtration.last { chainIfNaive(filter, last: [last]) }
         pending.filtrationQueue.addOperations(filtration, waitUntilFinished: false)
     }
 
     private func filtration(
-        _ row: Row, _ generation: Generation, _ filter: TypedOperation<Photo>
+        _ row: Row, _ generation: Generation, _ filter: TypedOperation<Photo>,
+        _ request: PhotoRequest
     ) -> [Operations.Operation] {
         filter.name = "Filter"
-        let encode = encoding(after: filter)
+        filter.queuePriority = .high
+        let encode = encoding(after: filter) { [loader, filters] photo, filtered in
+            // Usually made already, and in memory.
+            var unfiltered = photo.key
+            unfiltered.processors = []
+            unfiltered.stage = .encoded(.jpeg, quality: PhotoLoader.listQuality)
+            guard let downloaded = loader.memory.file(unfiltered) else { return }
+            loader.keepListPictures(
+                of: photo, for: request, downloaded: downloaded, filtered: filtered, filters)
+        }
         for operation in [filter, encode] { limitIfNaive(operation) }
         onCompletion(of: filter) { await $0.pixelStageFinished($1) }
         onCompletion(of: encode) { await $0.filtered(row, generation, $1) }
@@ -440,19 +445,22 @@ public actor PhotoListSession {
         return [filter, encode]
     }
 
-    private var filters: [PhotoProcessor] {
-        options.filters.isEmpty ? [] : [.filters(options.filters)]
-    }
+    private var filters: [PhotoProcessor] { options.processors }
 
-    private func encoding(after photo: TypedOperation<Photo>) -> TypedOperation<EncodedImage> {
+    /// - Parameter use: called with the photo and its picture, on the thread of the operation.
+    private func encoding(
+        after photo: TypedOperation<Photo>,
+        _ use: @escaping @Sendable (Photo, NamedPicture) -> Void = { _, _ in }
+    ) -> TypedOperation<NamedPicture> {
         let encode = TypedOperation(after: photo) { [loader] photo in
-            try await loader.encoded(photo, as: .jpeg, quality: Self.quality)
+            let picture = try await loader.listPicture(photo)
+            use(photo, picture)
+            return picture
         }
         encode.name = "Encode"
+        encode.queuePriority = .high
         return encode
     }
-
-    private static let quality = 82
 
     /// Calls the session after an operation has finished.
     ///
@@ -472,13 +480,36 @@ public actor PhotoListSession {
     // MARK: Results of the operations
 
     /// The later stages are added even if the download failed: they then finish and report that.
+    ///
+    /// Pictures that were kept need no stages. These are then never added.
     private func downloadFinished(
-        _ operation: TypedOperation<PhotoOriginal>, before stages: [Operations.Operation]
+        _ operation: TypedOperation<RowSource>, of record: PhotoRecord, in row: Row,
+        _ generation: Generation, before stages: [Operations.Operation]
     ) {
         downloadTally.operationFinished(operation)
-        if case .produced(let original) = operation.outcome { engine.found(original) }
+        if case .produced(let source) = operation.outcome {
+            engine.found(source.original)
+            if let kept = source.kept {
+                pending.downloadEnded(row, generation: generation)
+                pending.filtrationEnded(row, generation: generation)
+                if isCurrent(row, generation) { show(kept, of: record, in: row, generation) }
+                return
+            }
+        }
         pending.filtrationQueue.addOperations(stages, waitUntilFinished: false)
         changeSignal?.yield()
+    }
+
+    private func show(
+        _ kept: KeptListPictures, of record: PhotoRecord, in row: Row, _ generation: Generation
+    ) {
+        options.facts[record.id] = kept.facts
+        pictures[row] = RowPictures(
+            downloaded: kept.downloaded.name, filtered: kept.filtered.name, generation: generation)
+        engine.photoFinished()
+        // A filtered photo was downloaded; the page is told of the last state only.
+        perform(controller.rowDownloaded(row, generation: generation))
+        perform(controller.rowFiltered(row, generation: generation))
     }
 
     /// The row may have been sent already, without the facts that the decoding has found.
@@ -493,24 +524,24 @@ public actor PhotoListSession {
     }
 
     func downloaded(
-        _ row: Row, _ generation: Generation, _ encode: TypedOperation<EncodedImage>,
+        _ row: Row, _ generation: Generation, _ encode: TypedOperation<NamedPicture>,
         _ decode: TypedOperation<Photo>
     ) {
         pixelStageFinished(encode)
         pending.downloadEnded(row, generation: generation)
         guard isCurrent(row, generation) else {
             // The end of the filtration was faster; the unfiltered picture is still needed.
-            if pictures[row]?.generation == generation, case .produced(let image) = encode.outcome {
-                keep(row) { $0.downloaded = NamedPicture(image) }
+            if pictures[row]?.generation == generation,
+                case .produced(let picture) = encode.outcome
+            {
+                pictures[row]?.downloaded = picture.name
             }
             return
         }
         switch (encode.outcome, decode.outcome) {
-        case (.produced(let image), .produced(let photo)):
-            keep(row) {
-                $0.downloaded = NamedPicture(image)
-                $0.photo = photo
-            }
+        case (.produced(let picture), .produced(let photo)):
+            pictures[row, default: RowPictures()].downloaded = picture.name
+            pictures[row]?.decoded = photo.key
             perform(controller.rowDownloaded(row, generation: generation))
         case (.failed(let failure), _):
             fail(row, generation, failure)
@@ -520,18 +551,16 @@ public actor PhotoListSession {
     }
 
     func filtered(
-        _ row: Row, _ generation: Generation, _ encode: TypedOperation<EncodedImage>
+        _ row: Row, _ generation: Generation, _ encode: TypedOperation<NamedPicture>
     ) {
         pixelStageFinished(encode)
         pending.filtrationEnded(row, generation: generation)
         guard isCurrent(row, generation) else { return }
         switch encode.outcome {
-        case .produced(let image):
-            keep(row) {
-                $0.filtered = NamedPicture(image)
-                $0.photo = nil
-                $0.generation = generation
-            }
+        case .produced(let picture):
+            let downloaded = pictures[row]?.downloaded
+            pictures[row] = RowPictures(
+                downloaded: downloaded, filtered: picture.name, generation: generation)
             engine.photoFinished()
             perform(controller.rowFiltered(row, generation: generation))
         case .failed(let failure):
@@ -543,27 +572,44 @@ public actor PhotoListSession {
 
     private func fail(_ row: Row, _ generation: Generation, _ failure: PhotoFailure) {
         pending.cancel(row, generation: generation)
-        pictures.remove(row)
+        pictures[row] = nil
         perform(controller.rowFailed(row, generation: generation, failure))
     }
 
     private func isCurrent(_ row: Row, _ generation: Generation) -> Bool {
         controller.work[row]?.generation == generation
     }
+}
 
-    private func keep(_ row: Row, _ change: (inout PictureStore.Pictures) -> Void) {
-        let evicted = pictures.update(row, keeping: controller.viewport.set, change)
-        for row in evicted { perform(controller.rowEvicted(row)) }
-    }
+/// What the first stage of a row has found.
+private struct RowSource: Sendable {
+    let original: PhotoOriginal
+    /// The pictures of the row, if they need not be made.
+    let kept: KeptListPictures?
+}
+
+/// The names of a row's pictures.
+private struct RowPictures {
+    /// The pixels that the next filtration begins with, as long as they are in memory.
+    var decoded: PictureKey?
+    var downloaded: PictureName?
+    var filtered: PictureName?
+    /// The attempt that made the filtered picture.
+    var generation: Generation?
 }
 
 extension PhotoListSession.Options {
+    /// The part of ``pictureBytes`` for a viewer.
+    var viewerBytes: Int { pictureBytes / 2 }
+
     /// The options of a loader for sessions with these options.
     public var forLoader: PhotoLoader.Options {
         var loader = PhotoLoader.Options()
         loader.limits = limits
         loader.capacity = capacity
+        loader.memoryBytes = pictureBytes - viewerBytes
         loader.diskCache = diskCache
+        loader.thumbnails = thumbnails
         loader.timeline = timeline
         return loader
     }

@@ -1,9 +1,8 @@
 #if PhotoPipeline
 /// The number of a row's picture, which grows each time the picture changes.
 ///
-/// A controller never uses a number twice, not even for another list. A page can therefore put the
-/// number into the picture's URL and let the browser cache the response indefinitely, and can tell
-/// which of two messages about a row is newer.
+/// A controller never uses a number twice, not even for another list. So a page can tell which of
+/// two messages about a row is newer.
 public struct PictureVersion: Hashable, Comparable, Sendable {
     /// The number; newer pictures have greater numbers.
     public let number: UInt64

@@ -36,7 +36,8 @@ public struct Photo: Sendable {
 
 /// A version of a photo, and its bytes as the source has them.
 ///
-/// The bytes are missing if a picture in memory was made of the same version.
+/// The bytes are missing if a picture in memory was made of the same version, and if the photo is a
+/// file that has not been read yet.
 public struct PhotoOriginal: Sendable {
     /// The address of the photo, as in the request.
     public let url: URL
@@ -44,7 +45,7 @@ public struct PhotoOriginal: Sendable {
     public let version: PhotoVersion
     /// Where the photo was found.
     public let origin: Photo.Origin
-    /// The bytes; nil if they were not needed, because pictures made of them are in memory.
+    /// The bytes; nil if they were not needed so far.
     let bytes: [UInt8]?
 }
 

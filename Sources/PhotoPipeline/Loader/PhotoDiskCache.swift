@@ -18,9 +18,11 @@ import Android
 import Darwin
 #endif
 
-/// A cache of downloaded photos in a folder, which several programs may use at the same time.
+/// A cache of photos in a folder, which several programs may use at the same time: of downloads, or
+/// of the small pictures of lists.
 ///
-/// Each photo is one file: what is known about it, and its bytes as the server sent them. A file
+/// Each entry is one file: what is known about the photo, and the bytes, for example as the server
+/// sent them. A file
 /// appears complete or not at all, and its checksum is compared when it is read. So an entry that
 /// was damaged, for example by a power failure, is a miss. When the files exceed the limit, the
 /// least recently used are deleted. A response that the server marks with `no-store` is not
@@ -58,6 +60,9 @@ public final class PhotoDiskCache: Sendable {
         queue.name = "Photo cache"
         queue.maxConcurrentOperationCount = 4
     }
+
+    /// Returns once everything that was given to this object is stored.
+    func written() async { await queue.finished() }
 
     /// Deletes all entries.
     public func removeAll() async {
@@ -99,6 +104,11 @@ public final class PhotoDiskCache: Sendable {
             for: url)
     }
 
+    /// Stores an entry without waiting; replaces an earlier one.
+    func keep(_ entry: Entry, for url: URL) {
+        queue.add { [self] in write(entry, for: url) }
+    }
+
     /// Notes that an entry is still valid.
     func refresh(_ entry: Entry, with freshness: ResponseFreshness, for url: URL) async {
         guard freshness != entry.freshness else { return }
@@ -107,17 +117,19 @@ public final class PhotoDiskCache: Sendable {
     }
 
     private func store(_ entry: Entry, for url: URL) async {
-        await value { [self] in
-            let path = path(of: url)
-            guard entry.freshness.isStorable else { return delete(path) }
-            let file = DiskCacheFile.bytes(of: entry, for: url)
-            guard file.count <= limit else { return delete(path) }
-            makeFolder()
-            guard let staged = try? StagedFile(file, at: path),
-                (try? staged.publish(replacing: true)) == .done
-            else { return }
-            added(file.count)
-        }
+        await value { [self] in write(entry, for: url) }
+    }
+
+    private func write(_ entry: Entry, for url: URL) {
+        let path = path(of: url)
+        guard entry.freshness.isStorable else { return delete(path) }
+        let file = DiskCacheFile.bytes(of: entry, for: url)
+        guard file.count <= limit else { return delete(path) }
+        makeFolder()
+        guard let staged = try? StagedFile(file, at: path),
+            (try? staged.publish(replacing: true)) == .done
+        else { return }
+        added(file.count)
     }
 
     /// Runs work with the disk, which blocks its thread.

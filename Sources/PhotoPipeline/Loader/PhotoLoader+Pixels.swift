@@ -130,18 +130,19 @@ extension PhotoLoader {
         _ photo: Photo, as format: ImageFormat = .jpeg, quality: Int = 82,
         priority: Operations.Operation.QueuePriority = .normal
     ) async throws(PhotoStageStop) -> EncodedImage {
-        try await encoded(photo, as: format, quality: quality, priority: priority, isKept: true)
+        try await encoded(
+            photo, as: format, quality: quality, priority: priority, isKept: true
+        ).image
     }
 
     /// - Parameter isKept: whether the result of this call stays in memory.
     func encoded(
         _ photo: Photo, as format: ImageFormat, quality: Int,
-        priority: Operations.Operation.QueuePriority,
-        isKept: Bool
-    ) async throws(PhotoStageStop) -> EncodedImage {
+        priority: Operations.Operation.QueuePriority = .normal, isKept: Bool
+    ) async throws(PhotoStageStop) -> NamedPicture {
         var key = photo.key
         key.stage = .encoded(format, quality: quality)
-        if let image = memory.file(key) { return image }
+        if let file = memory.file(key) { return file }
         let memory = memory
         let need = ImageEngine.memoryToEncode(photo.bitmap.shape, as: format)
         return try await stage { [self, key] in
@@ -152,8 +153,9 @@ extension PhotoLoader {
                     try ImageEngine.encode(
                         photo.bitmap, as: format, quality: quality, cancellation: cancellation)
                 }
-                if isKept { memory.insert(.file(image), for: key) }
-                return image
+                let file = NamedPicture(image)
+                if isKept { memory.insert(.file(file), for: key) }
+                return file
             }
         }
     }

@@ -35,11 +35,15 @@ public final class PhotoLoader: Sendable {
         /// The maximum number of photos that are downloaded or read at a time: 32. The limits of
         /// the ``PhotoDownloader`` for each host apply, too.
         public var downloads = 32
-        /// The maximum size of the pictures kept in memory, in bytes: 256 MiB. 0 keeps none. The
-        /// latest downloads take up to half of it in addition, unless there is a cache on the disk.
+        /// The maximum size of what is kept in memory, in bytes: 256 MiB. 0 keeps nothing. Pixels,
+        /// encoded pictures, and downloads unless there is a cache on the disk, share it; the
+        /// least recently used goes first.
         public var memoryBytes = 256 << 20
         /// The cache of downloads on the disk; nil for none.
         public var diskCache: PhotoDiskCache?
+        /// The cache of the small pictures of lists on the disk; nil for none. Only files have
+        /// entries in it.
+        public var thumbnails: PhotoDiskCache?
         /// Whether a file that ends too early, or has wrong data, is decoded as far as that is
         /// possible. ``PhotoFacts/damage`` of such a photo says what is wrong.
         public var acceptsDamage = false
@@ -53,9 +57,6 @@ public final class PhotoLoader: Sendable {
     let options: Options
     let downloader: PhotoDownloader
     let memory: PictureCache
-    /// The latest downloads, so that another size of a photo in an interface is not downloaded
-    /// again; empty if there is a cache on the disk.
-    private let latestDownloads: PictureCache
     /// What is known about the versions of photos on the web.
     private let known = Mutex<[URL: Known]>([:])
     /// Whole requests, and the operations that hold the memory of stages; they wait for the work of
@@ -89,7 +90,6 @@ public final class PhotoLoader: Sendable {
         self.options = options
         self.downloader = downloader
         memory = PictureCache(limit: options.memoryBytes)
-        latestDownloads = PictureCache(limit: options.memoryBytes / 2)
         requests.name = "Photo requests"
         requests.maxConcurrentOperationCount = .max
         originals.name = "Photo originals"
@@ -146,45 +146,26 @@ public final class PhotoLoader: Sendable {
         memory.photo(request.key(version, processors: request.processors), from: .memory)
     }
 
-    /// Loads photos into the caches with the lowest priority, a few at a time.
-    ///
-    /// A request for one of these photos joins the work and raises its priority. Failures have no
-    /// effect. Cancel the calling task to stop the work that no other request needs.
-    ///
-    /// - Parameters:
-    ///   - requests: the photos to load.
-    ///   - priority: the priority of the work, whatever the requests say.
-    public func prefetch(
-        _ requests: [PhotoRequest], priority: Operations.Operation.QueuePriority = .veryLow
-    ) async {
-        let prefetches = Operations.OperationQueue()
-        prefetches.maxConcurrentOperationCount = .max
-        // The only error is the cancellation of the task.
-        try? await prefetches.add(each: requests, capacity: max(2, options.downloads / 4)) {
-            [self] request in
-            var request = request
-            request.priority = priority
-            _ = try? await photo(for: request)
-        }
-    }
-
     /// Drops all pictures from memory; the cache on the disk is kept.
     public func removeMemoryCache() {
         memory.removeAll()
-        latestDownloads.removeAll()
     }
 
     // MARK: Originals
 
-    /// Returns the current version of a photo, and its bytes if the pictures in memory do not
-    /// suffice for the request.
+    /// Returns the current version of a photo, and the bytes of a download if the pictures in
+    /// memory do not suffice for the request.
+    ///
+    /// A file is read when it is decoded, so that no files wait in memory for a processor.
     ///
     /// - Throws: the failure, in words for people, or `cancelled` if the calling task was
     ///   cancelled.
     public func original(
         for request: PhotoRequest
     ) async throws(PhotoStageStop) -> PhotoOriginal {
-        try await original(of: request.source, priority: request.priority) { [memory] version in
+        try await original(
+            of: request.source, priority: request.priority, readsFile: false
+        ) { [memory] version in
             memory.contains(request.key(version, processors: request.processors))
                 || memory.contains(request.key(version))
         }
@@ -200,9 +181,11 @@ public final class PhotoLoader: Sendable {
         try await originalWithBytes(of: Source(url: url), priority: priority).bytes
     }
 
-    /// - Parameter isInMemory: whether pictures in memory suffice if the photo has a version.
+    /// - Parameters:
+    ///   - readsFile: whether to read the bytes of a file that exists.
+    ///   - isInMemory: whether pictures in memory suffice if the photo has a version.
     func original(
-        of source: Source, priority: Operations.Operation.QueuePriority,
+        of source: Source, priority: Operations.Operation.QueuePriority, readsFile: Bool = true,
         unless isInMemory: @escaping @Sendable (PhotoVersion) -> Bool
     ) async throws(PhotoStageStop) -> PhotoOriginal {
         try await stage { [self] in
@@ -210,7 +193,7 @@ public final class PhotoLoader: Sendable {
                 .name("Load \(PhotoURL.name(of: source.url))"), by: source, priority: priority
             ) { [self] () async throws -> PhotoOriginal in
                 try await source.url.isFileURL
-                    ? readFile(source, unless: isInMemory)
+                    ? file(source, isRead: readsFile, unless: isInMemory)
                     : download(source.url, unless: isInMemory)
             }
         }
@@ -227,11 +210,14 @@ public final class PhotoLoader: Sendable {
         }
     }
 
-    private func readFile(
-        _ source: Source, unless isInMemory: @Sendable (PhotoVersion) -> Bool
+    private func file(
+        _ source: Source, isRead: Bool, unless isInMemory: @Sendable (PhotoVersion) -> Bool
     ) async throws -> PhotoOriginal {
-        if let version = currentVersion(of: source), isInMemory(version) {
-            return PhotoOriginal(url: source.url, version: version, origin: .memory, bytes: nil)
+        if let version = currentVersion(of: source) {
+            let origin = isInMemory(version) ? Photo.Origin.memory : .file
+            if origin == .memory || !isRead {
+                return PhotoOriginal(url: source.url, version: version, origin: origin, bytes: nil)
+            }
         }
         let content = try await downloader.content(of: source)
         return PhotoOriginal(
@@ -243,7 +229,7 @@ public final class PhotoLoader: Sendable {
     ) async throws -> PhotoOriginal {
         let known = knownVersion(of: url)
         let inMemory = known.flatMap { version -> PhotoOriginal? in
-            let bytes = latestDownloads.original(.original(url, version))
+            let bytes = memory.original(.original(url, version))
             guard bytes != nil || isInMemory(version) else { return nil }
             return PhotoOriginal(url: url, version: version, origin: .memory, bytes: bytes)
         }
@@ -265,7 +251,8 @@ public final class PhotoLoader: Sendable {
             if let cache = options.diskCache {
                 await cache.store(content, for: url)
             } else {
-                latestDownloads.insert(
+                // Another size of the photo is then not downloaded again.
+                memory.insert(
                     .original(content.bytes), for: .original(url, content.version))
             }
             return PhotoOriginal(
@@ -292,6 +279,11 @@ public final class PhotoLoader: Sendable {
             return nil
         }
         return known.version
+    }
+
+    /// The version that the photo had when it was last looked at, or has as a file.
+    func latestVersion(of source: Source) -> PhotoVersion? {
+        source.url.isFileURL ? currentVersion(of: source) : knownVersion(of: source.url)
     }
 
     private func knownVersion(of url: URL) -> PhotoVersion? { known.withLock { $0[url]?.version } }

@@ -2,6 +2,19 @@
 import PhotoImaging
 import Synchronization
 
+/// A picture and its name, which follows from the contents: equal pictures of all pages and runs
+/// have one name, so a browser that has the picture need not transfer it again.
+struct NamedPicture: Sendable {
+    let image: EncodedImage
+    let name: PictureName
+
+    /// - Complexity: O(n) in the number of bytes.
+    init(_ image: EncodedImage) {
+        self.image = image
+        name = PictureName(hash: fnv1a(image.bytes))
+    }
+}
+
 /// Pictures in memory, up to a number of bytes; drops the least recently used first.
 ///
 /// Thread-safe. Each operation takes constant time, apart from the pictures that it drops.
@@ -9,13 +22,13 @@ final class PictureCache: Sendable {
     /// A picture that can be kept.
     enum Picture: Sendable {
         case pixels(Bitmap, PhotoFacts?)
-        case file(EncodedImage)
+        case file(NamedPicture)
         case original([UInt8])
 
         var byteCount: Int {
             switch self {
             case .pixels(let bitmap, _): bitmap.byteCount
-            case .file(let image): image.bytes.count
+            case .file(let picture): picture.image.bytes.count
             case .original(let bytes): bytes.count
             }
         }
@@ -39,8 +52,8 @@ final class PictureCache: Sendable {
 
     func insert(_ photo: Photo) { insert(.pixels(photo.bitmap, photo.facts), for: photo.key) }
 
-    func file(_ key: PictureKey) -> EncodedImage? {
-        if case .file(let image)? = picture(key) { image } else { nil }
+    func file(_ key: PictureKey) -> NamedPicture? {
+        if case .file(let file)? = picture(key) { file } else { nil }
     }
 
     func original(_ key: PictureKey) -> [UInt8]? {

@@ -8,12 +8,10 @@ public enum PhotoState: Sendable, Hashable {
 
     /// The unfiltered picture is available and shown.
     ///
-    /// Can transition to: `filtered`, `failed`, `new` (its pictures were dropped from memory).
+    /// Can transition to: `filtered`, `failed`.
     case downloaded
 
-    /// The filtered picture is available and shown.
-    ///
-    /// Can transition to: `new` (its pictures were dropped from memory).
+    /// The filtered picture is available and shown. The end of the photo's way.
     case filtered
 
     // Indirect, because most photos of a long list have no failure to store.
@@ -27,12 +25,12 @@ public enum PhotoState: Sendable, Hashable {
     public func canBecome(_ next: PhotoState) -> Bool {
         switch (self, next) {
         case (.new, .downloaded), (.new, .failed): true
-        case (.downloaded, .filtered), (.downloaded, .failed), (.downloaded, .new): true
-        case (.filtered, .new): true
+        case (.downloaded, .filtered), (.downloaded, .failed): true
         case (.failed(let failure), .new): failure.isRetryable
         case (.new, .new), (.new, .filtered): false
-        case (.downloaded, .downloaded): false
-        case (.filtered, .downloaded), (.filtered, .filtered), (.filtered, .failed): false
+        case (.downloaded, .downloaded), (.downloaded, .new): false
+        case (.filtered, .new), (.filtered, .downloaded), (.filtered, .filtered): false
+        case (.filtered, .failed): false
         case (.failed, .downloaded), (.failed, .filtered), (.failed, .failed): false
         }
     }

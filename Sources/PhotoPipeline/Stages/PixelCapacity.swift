@@ -51,12 +51,12 @@ public struct PixelCapacity: Sendable {
     ///   - processors: the maximum number of simultaneous stages, at least 1; nil for the number of
     ///     processors available to this process.
     ///   - bytes: the maximum memory of all stages, including files, at least 1 MiB; nil for a
-    ///     quarter of the machine's memory, at most 1 GiB. The estimates come from headers. The
-    ///     program itself, including libvips' code and tables, needs up to 200 MB in addition.
+    ///     quarter of the memory that this process may use, at most 1 GiB. The estimates come from
+    ///     headers. The program itself, including libvips' code and tables, needs up to 200 MB in
+    ///     addition.
     public init(processors: Int? = nil, bytes: Int? = nil) {
-        let machine = ProcessInfo.processInfo
-        let processors = processors ?? machine.activeProcessorCount
-        let bytes = bytes ?? min(Int(clamping: machine.physicalMemory / 4), 1 << 30)
+        let processors = processors ?? ProcessInfo.processInfo.activeProcessorCount
+        let bytes = bytes ?? min(MachineMemory.available / 4, 1 << 30)
         self.processors = ConcurrencyBudget(max(1, processors), name: "processors")
         let files = max(1 << 20, bytes) / 8 * 3
         self.files = ConcurrencyBudget(files, name: "bytes of files")

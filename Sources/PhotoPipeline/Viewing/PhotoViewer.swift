@@ -55,25 +55,24 @@ public actor PhotoViewer {
     ///
     /// - Parameters:
     ///   - records: the list; a ``Row`` is an index in it.
-    ///   - options: the number of downloads at a time, and the timeline; the rest is not used.
+    ///   - options: the number of downloads at a time, the memory for files, and the timeline; the
+    ///     rest is not used.
     ///   - loader: loads the originals and makes the pictures, within its limits.
-    ///   - byteLimit: the maximum size of the originals and pictures kept in memory.
     public init(
-        records: [PhotoRecord], options: PhotoListSession.Options, loader: PhotoLoader,
-        byteLimit: Int = 256 << 20
+        records: [PhotoRecord], options: PhotoListSession.Options, loader: PhotoLoader
     ) {
-        self.init(
-            catalog: PhotoCatalog(records), options: options, loader: loader, byteLimit: byteLimit)
+        self.init(catalog: PhotoCatalog(records), options: options, loader: loader)
     }
 
     /// Creates a viewer of the photos that a catalog has at the time of each request.
     @_spi(ClassicPhotos) public init(
-        catalog: PhotoCatalog, options: PhotoListSession.Options, loader: PhotoLoader,
-        byteLimit: Int = 256 << 20
+        catalog: PhotoCatalog, options: PhotoListSession.Options, loader: PhotoLoader
     ) {
         self.catalog = catalog
         self.loader = loader
-        cache = Mutex(ByteCache(byteLimit: byteLimit))
+        let limit = options.viewerBytes
+        // A camera's file is a few megabytes, and should fit where memory is short, too.
+        cache = Mutex(ByteCache(byteLimit: limit, largestEntry: limit / 2))
         downloads.name = "Viewer download queue"
         downloads.maxConcurrentOperationCount = options.downloads
         requests.maxConcurrentOperationCount = 64
@@ -83,6 +82,13 @@ public actor PhotoViewer {
     /// Cancels everything under way.
     public func close() {
         for queue in [requests, downloads] { queue.cancelAllOperations() }
+    }
+
+    /// Drops all files from memory.
+    public nonisolated func removeMemoryCache() {
+        // The files are released without the lock.
+        let dropped = cache.withLock { $0.removeAll() }
+        withExtendedLifetime(dropped) {}
     }
 
     /// The numbers of requests that were answered from memory, and that were not.
@@ -200,7 +206,8 @@ public actor PhotoViewer {
                     photo, by: [.filters(filters)], priority: .high, isKept: false)
             }
             let image = try await loader.encoded(
-                photo, as: .jpeg, quality: Self.quality, priority: .high, isKept: false)
+                photo, as: .jpeg, quality: Self.quality, priority: .high, isKept: false
+            ).image
             return PhotoFile(
                 bytes: image.bytes, format: image.format,
                 madeFrom: "\(file.tag) \(side) \(filters)")

@@ -269,7 +269,7 @@ const detailHost = {
     const record = records.get(row);
     const hasPicture = record.state === "downloaded" || record.state === "filtered";
     const picture = hasPicture
-      ? list.cell(row)?.shownPicture ?? pictureAddress(page, row, record) : null;
+      ? list.cell(row)?.shownPicture ?? pictureAddress(row, record) : null;
     return { name: names.name(row), record, picture, progress: records.progress(row) };
   },
   has: (row) => list.place(row) !== undefined,

@@ -99,7 +99,7 @@ export class Cell {
     // now.
     if (!hasPicture || isRenamed) this.#picture.clear();
     if (hasPicture) {
-      this.#picture.show(state, pictureAddress(page, this.row, record),
+      this.#picture.show(state, pictureAddress(this.row, record),
         state === "filtered" ? sharper : null);
     }
   }

@@ -52,5 +52,4 @@ export class Records {
 
 /// The address of the picture of a row: it names its content, so that a browser that has the picture
 /// needs no request.
-export const pictureAddress = (page, row, { state, version, picture }) => (picture
-  ? `/api/thumbnails/${row}/${picture}` : `/api/pictures/${page}/${row}/${state}?v=${version}`);
+export const pictureAddress = (row, { picture }) => `/api/thumbnails/${row}/${picture}`;

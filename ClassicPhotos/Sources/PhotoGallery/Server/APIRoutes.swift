@@ -24,8 +24,6 @@ struct APIRoutes {
         group.head("events", use: eventsHead)
         group.post("viewport", use: viewport)
         group.post("retry", use: retry)
-        group.get("pictures/:page/:row/:stage", use: picture)
-        group.get("thumbnails/:row/:picture", use: thumbnail)
     }
 
     // MARK: The list
@@ -175,42 +173,5 @@ struct APIRoutes {
             throw HTTPError(.badRequest, message: "A retry names a row, or all rows.")
         }
         return .noContent
-    }
-
-    // MARK: Pictures
-
-    @Sendable private func picture(
-        _ request: Request, _ context: GalleryRequestContext
-    ) async throws -> Response {
-        guard let id = context.parameters.get("page").flatMap(PageID.init),
-            let row = context.parameters.get("row", as: Int.self),
-            let stage = context.parameters.get("stage").flatMap(
-                PhotoListSession.PictureStage.init(rawValue:)),
-            let (image, version) = try await pages.session(id).picture(Row(row), stage)
-        else { throw HTTPError(.notFound, message: "There is no such picture.") }
-        // The picture of a version never changes. A request for another version gets the current
-        // picture, which must not be cached.
-        let isCurrent = request.uri.queryParameters.get("v") == "\(version.number)"
-        let file = FileResponse(
-            bytes: image.bytes, mediaType: image.format.mediaType,
-            tag: "\(id.text)-\(row)-\(stage.rawValue)-\(version.number)",
-            caching: isCurrent ? .immutable : .none)
-        return file.response(to: request)
-    }
-
-    /// A picture of the list by its name, which the events tell.
-    ///
-    /// The address contains no page, so a page that is loaded again finds the picture in the
-    /// browser's cache, and nothing is transferred.
-    @Sendable private func thumbnail(
-        _ request: Request, _ context: GalleryRequestContext
-    ) async throws -> Response {
-        guard let row = context.parameters.get("row", as: Int.self),
-            let name = context.parameters.get("picture"),
-            let image = await pages.picture(Row(row), named: name)
-        else { throw HTTPError(.notFound, message: "There is no such picture.") }
-        return FileResponse(
-            bytes: image.bytes, mediaType: image.format.mediaType, tag: name, caching: .immutable
-        ).response(to: request)
     }
 }

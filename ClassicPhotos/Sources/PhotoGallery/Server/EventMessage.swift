@@ -106,7 +106,7 @@ struct EventMessage {
             row = update.change.row.index
             version = update.change.version.number
             active = update.isActive
-            picture = update.picture
+            picture = update.picture?.description
             switch update.change.state {
             case .new: state = "new"
             case .downloaded: state = "downloaded"

@@ -1,5 +1,4 @@
 import Hummingbird
-import PhotoImaging
 @_spi(ClassicPhotos) import PhotoPipeline
 
 /// The open pages and their sessions.
@@ -33,15 +32,18 @@ actor GalleryPages {
     private let loader: PhotoLoader
     private let limits: GalleryLimits
     private var pages: [PageID: Page] = [:]
+    /// Called when the last page was closed, on a thread that must not block.
+    private let emptied: @Sendable () -> Void
 
     init(
         catalog: PhotoCatalog, options: PhotoListSession.Options, loader: PhotoLoader,
-        limits: GalleryLimits
+        limits: GalleryLimits, emptied: @escaping @Sendable () -> Void = {}
     ) {
         contents = catalog.contents
         self.options = options
         self.loader = loader
         self.limits = limits
+        self.emptied = emptied
     }
 
     /// Registers an event stream of a page; creates the session for the first stream.
@@ -102,6 +104,7 @@ actor GalleryPages {
         guard let page = pages[id], page.visits == visits else { return }
         pages[id] = nil
         await page.session.close()
+        if pages.isEmpty { emptied() }
     }
 
     /// Shows the changed contents of the catalog on all pages.
@@ -117,14 +120,6 @@ actor GalleryPages {
             throw HTTPError(.gone, message: "The server no longer knows this page. Reload it.")
         }
         return page.session
-    }
-
-    /// A picture of a row by its name, from any page that has it.
-    func picture(_ row: Row, named name: String) async -> EncodedImage? {
-        for session in pages.values.map(\.session) {
-            if let image = await session.picture(row, named: name) { return image }
-        }
-        return nil
     }
 
     /// Processes a report of a page, unless a later report has arrived first: reports may overtake

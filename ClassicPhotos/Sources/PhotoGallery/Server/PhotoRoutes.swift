@@ -18,6 +18,7 @@ import Foundation
 ///
 /// | Route | Response |
 /// |---|---|
+/// | `thumbnails/:row/:picture` | a picture of the list by its name, which the events tell |
 /// | `photos/:row/details?page=…` | the size and the fields of the camera |
 /// | `photos/:row/picture?fit=…` | a JPEG to show, without metadata; `full` is the photo's size |
 /// | `photos/:row/result?size=…` | the file that `process` would write, as a download |
@@ -30,6 +31,7 @@ import Foundation
 struct PhotoRoutes {
     let catalog: PhotoCatalog
     let viewer: PhotoViewer
+    let thumbnails: ListPictures
     let pages: GalleryPages
 
     /// The sides of the squares for which pictures are made. A few sizes are shared and cached;
@@ -44,6 +46,7 @@ struct PhotoRoutes {
 
     func add(to group: RouterGroup<GalleryRequestContext>) {
         group.get("filters", use: filters)
+        group.get("thumbnails/:row/:picture", use: thumbnail)
         group.get("photos/:row/details", use: details)
         group.get("photos/:row/picture", use: picture)
         group.get("photos/:row/result", use: result)
@@ -147,6 +150,31 @@ struct PhotoRoutes {
     }
 
     // MARK: Pictures
+
+    /// The address contains no page, so a page that is loaded again finds the picture in the
+    /// browser's cache, and nothing is transferred.
+    @Sendable private func thumbnail(
+        _ request: Request, _ context: GalleryRequestContext
+    ) async throws -> Response {
+        let (row, _) = try photo(context)
+        var image: EncodedImage?
+        let name = context.parameters.get("picture").flatMap(PictureName.init)
+        if let name {
+            image = thumbnails.pictureInMemory(row, named: name)
+            if image == nil {
+                image = try await answering(context) {
+                    try await thumbnails.picture(row, named: name)
+                }
+            }
+        }
+        guard let name, let image else {
+            throw HTTPError(.notFound, message: "There is no such picture.")
+        }
+        return FileResponse(
+            bytes: image.bytes, mediaType: image.format.mediaType, tag: "\(name)",
+            caching: .immutable
+        ).response(to: request)
+    }
 
     @Sendable private func picture(
         _ request: Request, _ context: GalleryRequestContext

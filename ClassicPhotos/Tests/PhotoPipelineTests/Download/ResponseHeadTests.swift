@@ -51,7 +51,7 @@ import Testing
     /// The same letter, in one piece and with a mark of its own.
     @Test func partOfFileWithAnotherTagIsNotContinued() throws {
         let url = try #require(URL(string: "https://example.com/a.jpg"))
-        let transfer = DownloadTransfer(unless: nil) { _, _ in }
+        let transfer = DownloadTransfer(unless: nil) { _ in }
         transfer.keep([1, 2, 3], of: url, [.eTag: "\"\u{E9}\""])
         let part = try #require(transfer.takePart(of: url))
         let range = "bytes 3-9/10"

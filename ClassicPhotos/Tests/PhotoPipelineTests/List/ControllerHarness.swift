@@ -34,7 +34,6 @@ final class ControllerHarness {
     func dragEnded(willDecelerate: Bool) -> [PhotoListAction] {
         controller.dragEnded(willDecelerate: willDecelerate)
     }
-    func decelerationEnded() -> [PhotoListAction] { controller.decelerationEnded() }
     func viewport(_ rows: Range<Int>) -> [PhotoListAction] {
         controller.viewportChanged(to: Row(rows.lowerBound)..<Row(rows.upperBound))
     }
@@ -60,10 +59,6 @@ final class ControllerHarness {
         controller.rowCancelled(Row(row), generation: generation)
     }
     func retry(_ row: Int) -> [PhotoListAction] { controller.retryRequested(Row(row)) }
-    func evicted(_ row: Int) -> [PhotoListAction] { controller.rowEvicted(Row(row)) }
-    func listReplaced(_ records: [PhotoRecord]) -> [PhotoListAction] {
-        controller.listReplaced(with: records)
-    }
     /// - Parameter changed: the rows that have other photos than before, or none.
     func listChanged(
         _ records: [PhotoRecord], order: [Int], changed: Set<Int>

@@ -3,66 +3,20 @@ import PhotoPipeline
 import Testing
 
 @Suite(.ownThreads) struct PhotoListControllerContentsTests {
-    @Test func evictedRowIsDownloadedAgainWhenVisible() {
-        let list = ControllerHarness(photoCount: 10)
-        _ = list.viewport(0..<1)
-        list.finish(0)
-        _ = list.viewport(5..<6)
-        #expect(summaries(list.evicted(0)) == ["show 0 new"])
-        #expect(list.evicted(0).isEmpty, "evicted twice")
-        #expect(summaries(list.viewport(0..<1)) == ["cancel 5", "download 0"])
-    }
-
-    @Test func evictedVisibleRowRestartsImmediately() {
-        let list = ControllerHarness(photoCount: 10)
-        _ = list.viewport(0..<1)
-        list.finish(0)
-        #expect(summaries(list.evicted(0)) == ["show 0 new", "download 0"])
-    }
-
-    @Test func rowEvictedDuringFiltrationIsDownloadedAgain() {
-        let list = ControllerHarness(photoCount: 10)
-        _ = list.viewport(0..<1)
-        list.download(0)
-        #expect(summaries(list.evicted(0)) == ["cancel 0", "show 0 new", "download 0"])
-        list.check()
-    }
-
-    @Test func rowWithoutPictureIsNotEvicted() throws {
-        let list = ControllerHarness(photoCount: 10)
-        _ = list.viewport(0..<1)
-        #expect(list.evicted(0).isEmpty)
-        _ = list.failed(0, try #require(list.generation(0)), lostConnection)
-        #expect(list.evicted(0).isEmpty)
-        #expect(list.state(0) == .failed(lostConnection))
-    }
-
-    @Test func newListCancelsOldWorkAndStartsVisibleRows() throws {
-        let list = ControllerHarness(photoCount: 10)
-        _ = list.viewport(0..<2)
-        list.finish(1)
-        let old = try #require(list.generation(0))
-        let shown = try #require(list.change(1))
-        let actions = list.listReplaced(photos(1, from: 50))
-        #expect(summaries(actions) == ["cancel 0", "download 0"])
-        #expect(list.downloaded(0, old).isEmpty, "This is a result of the old list.")
-        let new = try #require(list.change(0))
-        #expect(new.id == PhotoID(rawValue: 50))
-        #expect(new.version > shown.version, "No version is used twice.")
-        #expect(list.counts.total == 1 && list.counts.new == 1)
-    }
-
     @Test func listArrivingAfterPageStartsImmediately() {
         let list = ControllerHarness(photoCount: 0)
         #expect(list.viewport(0..<2).isEmpty)
-        #expect(summaries(list.listReplaced(photos(5))) == ["download 0", "download 1"])
+        let actions = list.listChanged(photos(5), order: Array(0..<5), changed: [])
+        #expect(summaries(actions) == ["download 0", "download 1"])
     }
 
-    @Test func listArrivingDuringScrollStartsWhenSettled() {
-        let list = ControllerHarness(photoCount: 10)
+    @Test func photoChangedDuringScrollStartsWhenSettled() {
+        let list = ControllerHarness(photoCount: 5)
         _ = list.viewport(0..<1)
         _ = list.dragBegan()
-        #expect(summaries(list.listReplaced(photos(5))) == ["cancel 0"])
+        let records = photos(1, from: 50) + photos(4, from: 1)
+        let actions = list.listChanged(records, order: Array(0..<5), changed: [0])
+        #expect(summaries(actions) == ["cancel 0", "show 0 new"])
         #expect(summaries(list.dragEnded(willDecelerate: false)) == ["download 0", "resume"])
     }
 
@@ -93,8 +47,9 @@ import Testing
         #expect(list.isClosed)
         let actions = [
             list.pageClosed(), list.dragBegan(), list.dragEnded(willDecelerate: false),
-            list.decelerationEnded(), list.viewport(3..<6), list.retry(0), list.evicted(0),
-            list.listReplaced(photos(3)), list.downloaded(0, generation),
+            list.viewport(3..<6), list.retry(0),
+            list.listChanged(photos(3), order: [0, 1, 2], changed: [0]),
+            list.downloaded(0, generation),
             list.filtered(0, generation), list.failed(0, generation, lostConnection),
             list.cancelled(0, generation),
         ]

@@ -21,10 +21,10 @@ import Testing
 /// Generates random events of a page and its queues, and checks the resulting actions.
 private struct RandomHistory {
     enum Event {
-        case dragBegan, dragEnded(willDecelerate: Bool), decelerationEnded
+        case dragBegan, dragEnded(willDecelerate: Bool)
         case viewport(Range<Int>)
         case downloaded(Attempt), filtered(Attempt), failed(Attempt), cancelled(Attempt)
-        case retry(Int), evicted(Int), replaced(Int)
+        case retry(Int), changed([PhotoRecord], rows: Set<Int>)
     }
 
     struct Attempt { let row: Int, generation: Generation }
@@ -36,6 +36,9 @@ private struct RandomHistory {
     private enum Phase { case settled, dragging, decelerating }
     private var phase = Phase.settled
     private var states: [PhotoState]
+    private var originals: [PhotoRecord]
+    /// The number of photos so far, so that each has another name.
+    private var photoCount: Int
     private var shown: [PictureVersion?]
     private var reported = 0..<0
     private var running: [Int: Attempt] = [:]
@@ -50,6 +53,8 @@ private struct RandomHistory {
         let count = Int.random(in: 1...300, using: &random)
         list = ControllerHarness(photoCount: count)
         states = Array(repeating: .new, count: count)
+        originals = photos(count)
+        photoCount = count
         shown = Array(repeating: nil, count: count)
     }
 
@@ -58,20 +63,29 @@ private struct RandomHistory {
     mutating func next() -> Event {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<12: .dragBegan
-        case 12..<22: .dragEnded(willDecelerate: Bool.random(using: &random))
-        case 22..<30: .decelerationEnded
+        case 12..<30: .dragEnded(willDecelerate: Bool.random(using: &random))
         case 30..<46: .viewport(randomRows())
         case 46..<88: randomResult()
         case 88..<93: .retry(randomRow())
-        case 93..<99: .evicted(randomRow())
-        default: Int.random(in: 0..<5, using: &random) == 0 ? .replaced(randomLength()) : .dragBegan
+        default: randomChange()
         }
     }
 
     private mutating func randomRow() -> Int {
         Int.random(in: -2..<(states.count + 2), using: &random)
     }
-    private mutating func randomLength() -> Int { Int.random(in: 0...300, using: &random) }
+
+    private mutating func randomChange() -> Event {
+        var records = originals
+        var rows: Set<Int> = []
+        for _ in 0..<Int.random(in: 1...3, using: &random) {
+            guard let row = records.indices.randomElement(using: &random) else { break }
+            records[row] = photos(1, from: photoCount)[0]
+            photoCount += 1
+            rows.insert(row)
+        }
+        return .changed(records, rows: rows)
+    }
 
     private mutating func randomRows() -> Range<Int> {
         let top = Int.random(in: -5..<(states.count + 5), using: &random)
@@ -115,15 +129,14 @@ private struct RandomHistory {
         switch event {
         case .dragBegan: list.dragBegan()
         case .dragEnded(let willDecelerate): list.dragEnded(willDecelerate: willDecelerate)
-        case .decelerationEnded: list.decelerationEnded()
         case .viewport(let rows): list.viewport(rows)
         case .downloaded(let attempt): list.downloaded(attempt.row, attempt.generation)
         case .filtered(let attempt): list.filtered(attempt.row, attempt.generation)
         case .failed(let attempt): list.failed(attempt.row, attempt.generation, lostConnection)
         case .cancelled(let attempt): list.cancelled(attempt.row, attempt.generation)
         case .retry(let row): list.retry(row)
-        case .evicted(let row): list.evicted(row)
-        case .replaced(let count): list.listReplaced(photos(count, from: 1_000))
+        case .changed(let records, let rows):
+            list.listChanged(records, order: Array(records.indices), changed: rows)
         }
     }
 
@@ -133,8 +146,6 @@ private struct RandomHistory {
         case .dragBegan: phase = .dragging
         case .dragEnded(let willDecelerate):
             if phase != .settled { phase = willDecelerate ? .decelerating : .settled }
-        case .decelerationEnded:
-            if phase == .decelerating { phase = .settled }
         case .viewport(let rows): reported = rows
         case .downloaded(let attempt):
             if isRunning(attempt), states[attempt.row] == .new { states[attempt.row] = .downloaded }
@@ -147,16 +158,11 @@ private struct RandomHistory {
             }
         case .retry(let row):
             if states.indices.contains(row), states[row].failure != nil { states[row] = .new }
-        case .evicted(let row):
-            guard states.indices.contains(row) else { return }
-            if states[row] == .downloaded || states[row] == .filtered {
-                states[row] = .new
-                abandoned.remove(row)
-            }
-        case .replaced(let count):
-            states = Array(repeating: .new, count: count)
-            shown = Array(repeating: nil, count: count)
-            abandoned = []
+        case .changed(let records, let rows):
+            originals = records
+            for row in rows { states[row] = .new }
+            // A settled list looks at all its visible rows again.
+            if phase == .settled { abandoned = [] }
         }
     }
 

@@ -119,7 +119,6 @@ import Testing
         let list = ControllerHarness(photoCount: 1)
         for row in [-1, 1, .max] {
             #expect(list.downloaded(row, Generation(1)).isEmpty)
-            #expect(list.evicted(row).isEmpty)
             #expect(list.change(row) == nil)
         }
     }

@@ -56,7 +56,7 @@ import Testing
         _ = list.viewport(2..<6)
         _ = list.dragEnded(willDecelerate: true)
         #expect(
-            summaries(list.decelerationEnded()) == [
+            summaries(list.dragEnded(willDecelerate: false)) == [
                 "cancel 1", "download 4", "download 5", "resume",
             ], "Row 0 is done; rows 2 and 3 continue.")
     }
@@ -174,9 +174,9 @@ import Testing
     @Test func outdatedScrollEventsAreIgnored() {
         let list = ControllerHarness(photoCount: 10)
         #expect(list.dragEnded(willDecelerate: false).isEmpty)
-        #expect(list.decelerationEnded().isEmpty)
         _ = list.dragBegan()
-        #expect(list.decelerationEnded().isEmpty, "The list is being dragged again.")
+        #expect(list.dragEnded(willDecelerate: true).isEmpty)
+        #expect(list.dragEnded(willDecelerate: true).isEmpty, "a duplicate")
         #expect(list.isSuspended)
     }
 

@@ -237,14 +237,14 @@ struct PhotoLoaderTests {
         }
     }
 
-    @Test func latestDownloadsTakeHalfOfTheMemoryForPictures() async throws {
+    @Test func latestDownloadsShareTheMemoryForPictures() async throws {
         let picture = try jpeg()
         try await withScriptedOrigin { connection in
             while connection.readHead() != nil {
                 connection.send(picture, headers: ["Cache-Control: max-age=600"])
             }
         } _: { origin in
-            try await withLoader(memoryBytes: 5 * (picture.count + 400)) { loader, _ in
+            try await withLoader(memoryBytes: 2 * (picture.count + 400)) { loader, _ in
                 for name in ["a", "b", "a", "b"] {
                     _ = try await loader.bytes(of: webURL("\(origin.url)/\(name).jpg"))
                 }
@@ -291,7 +291,7 @@ struct PhotoLoaderTests {
         }
     }
 
-    // MARK: Processors, progress, prefetching
+    // MARK: Processors
 
     @Test func ownProcessorRunsOnceAndItsErrorIsTheReason() async throws {
         struct NoFaces: Error {}
@@ -317,68 +317,6 @@ struct PhotoLoaderTests {
                         for: PhotoRequest(url: url, processors: [failing], fitting: thumbnail))
                 }
                 #expect(reason == "crop to faces failed: NoFaces().")
-            }
-        }
-    }
-
-    @Test func progressReportsBytesThenPictureThenResult() async throws {
-        let picture = try jpeg()
-        let (half, next) = (picture.count / 2, Signal())
-        try await withScriptedOrigin { connection in
-            _ = connection.readHead()
-            connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(picture.count)\r\n\r\n")
-            connection.send(bytes: Array(picture[..<half]))
-            next.wait()
-            connection.send(bytes: Array(picture[half...]))
-        } _: { origin in
-            try await withLoader { loader, _ in
-                let request = PhotoRequest(
-                    url: webURL(origin.url + "/a.jpg"), filters: [.sepia()], fitting: thumbnail)
-                var received: [Int] = []
-                var (pictures, results): ([Photo], [Photo]) = ([], [])
-                for try await step in loader.progress(of: request) {
-                    switch step {
-                    case .downloading(let progress):
-                        #expect(progress.total == picture.count && pictures.isEmpty)
-                        received.append(progress.received)
-                        if progress.received == half { next.send() }
-                    case .preview: Issue.record("this file has no scans")
-                    case .picture(let photo): pictures.append(photo)
-                    case .finished(let photo): results.append(photo)
-                    }
-                }
-                #expect(received.contains(half) && received.last == picture.count)
-                #expect(pictures.count == 1 && results.count == 1)
-                #expect(pictures.first?.bitmap.pixels() != results.first?.bitmap.pixels())
-            }
-        }
-    }
-
-    @Test func abandonedProgressEndsTheDownload() async throws {
-        let closed = Signal()
-        try await withScriptedOrigin { connection in
-            _ = connection.readHead()
-            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc")
-            connection.waitUntilClosed()
-            closed.send()
-        } _: { origin in
-            try await withLoader { loader, _ in
-                let request = PhotoRequest(url: webURL(origin.url + "/a.jpg"))
-                for try await _ in loader.progress(of: request) { break }
-                #expect(await closed.arrives())
-            }
-        }
-    }
-
-    @Test func prefetchedPhotosAreInMemory() async throws {
-        try await withDemoOrigin(.quick) { origin in
-            try await withLoader { loader, _ async throws in
-                let good = PhotoRequest(url: webURL(origin.url(for: .none)), fitting: thumbnail)
-                let bad = PhotoRequest(url: webURL(origin.url(for: .status(404))))
-                await loader.prefetch([bad, good])
-                #expect(try await loader.photo(for: good).origin == .memory)
-                loader.removeMemoryCache()
-                #expect(try await loader.photo(for: good).origin == .network)
             }
         }
     }

@@ -16,10 +16,10 @@ struct PictureCacheTests {
     }
 
     private func file(_ count: Int) -> PictureCache.Picture {
-        .file(
-            EncodedImage(
-                bytes: [UInt8](repeating: 0, count: count), format: .jpeg,
-                size: PixelSize(width: 1, height: 1)))
+        let image = EncodedImage(
+            bytes: [UInt8](repeating: 0, count: count), format: .jpeg,
+            size: PixelSize(width: 1, height: 1))
+        return .file(NamedPicture(image))
     }
 
     @Test func leastRecentlyUsedPicturesAreDropped() {

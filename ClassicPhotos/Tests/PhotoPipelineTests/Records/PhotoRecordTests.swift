@@ -26,8 +26,6 @@ import Foundation
         photo.become(.downloaded)
         photo.become(.filtered)
         #expect(photo.state == .filtered)
-        photo.become(.new)
-        #expect(photo.state == .new)
     }
 
     @Test func onlyLegalTransitionsAreAllowed() {
@@ -36,7 +34,7 @@ import Foundation
         ]
         let legal = [
             "new → downloaded", "new → failed", "downloaded → filtered", "downloaded → failed",
-            "downloaded → new", "filtered → new", "failed, retryable → new",
+            "failed, retryable → new",
         ]
         for (index, state) in states.enumerated() {
             for (nextIndex, next) in states.enumerated() {

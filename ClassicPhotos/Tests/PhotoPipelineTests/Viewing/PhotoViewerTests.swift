@@ -93,8 +93,8 @@ struct PhotoViewerTests {
                 #expect(stages.count(of: ["Decode"]) == 1)
                 #expect(stages.count(of: ["Filter"]) == 2)
                 #expect(stages.count(of: ["Encode"]) == 3)
-                // The bitmap, and what an entry takes besides.
-                #expect(loader.memory.byteCount == 64 * 32 * 3 + 400)
+                // The download and the bitmap, and what an entry takes besides.
+                #expect(loader.memory.byteCount == photo.count + 400 + 64 * 32 * 3 + 400)
                 #expect(origin.requests.count == 1)
                 await viewer.close()
             }
