@@ -66,6 +66,9 @@ cvips_status cvips_open_header(
     const uint8_t *bytes, size_t count, cvips_format format, const cvips_token *token,
     VipsImage **out);
 
+// Calls `visitor` with the entries and the parts of an opened image.
+void cvips_visit_header(VipsImage *image, const cvips_header_visitor *visitor, void *context);
+
 // The metadata of an opened image. `has_srgb_profile` says whether its profile describes the pixels
 // of the result, too. NULL when out of memory.
 cvips_metadata *cvips_metadata_new(VipsImage *image, bool has_srgb_profile);

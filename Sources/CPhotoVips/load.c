@@ -125,14 +125,10 @@ cvips_status cvips_open_header(
     return failed ? cvips_failure(token, CVIPS_STATUS_FAILED) : CVIPS_STATUS_OK;
 }
 
-cvips_status cvips_inspect(
-    const uint8_t *bytes, size_t count, cvips_format format, const cvips_token *token,
-    cvips_info *out) {
-    VipsImage *image = NULL;
-    cvips_status status = cvips_open_header(bytes, count, format, token, &image);
-    if (status != CVIPS_STATUS_OK) return status;
+static cvips_info info_of(
+    VipsImage *image, const uint8_t *bytes, size_t count, cvips_format format) {
     bool is_interlaced = has_flag(image, "interlaced");
-    *out = (cvips_info){
+    return (cvips_info){
         .width = image->Xsize,
         .height = image->Ysize,
         .orientation = vips_image_get_orientation(image),
@@ -149,6 +145,22 @@ cvips_status cvips_inspect(
         .is_progressive = is_interlaced || has_flag(image, "jpeg-multiscan"),
         .buffered_bytes = buffered_bytes(image, format, is_interlaced, bytes, count),
     };
+}
+
+cvips_status cvips_inspect(
+    const uint8_t *bytes, size_t count, cvips_format format, const cvips_token *token,
+    cvips_info *out) {
+    return cvips_read_header(bytes, count, format, token, NULL, NULL, out);
+}
+
+cvips_status cvips_read_header(
+    const uint8_t *bytes, size_t count, cvips_format format, const cvips_token *token,
+    const cvips_header_visitor *visitor, void *context, cvips_info *out) {
+    VipsImage *image = NULL;
+    cvips_status status = cvips_open_header(bytes, count, format, token, &image);
+    if (status != CVIPS_STATUS_OK) return status;
+    *out = info_of(image, bytes, count, format);
+    if (visitor) cvips_visit_header(image, visitor, context);
     g_object_unref(image);
     return CVIPS_STATUS_OK;
 }

@@ -1,6 +1,4 @@
 #if PhotoImaging
-import CPhotoVips
-
 /// The fields of a photo's EXIF block that people look for; nil for what the file does not say.
 ///
 /// The texts come from the file: show them as text, never as markup.
@@ -38,23 +36,7 @@ extension ImageEngine {
     public static func exif(
         of bytes: [UInt8], limits: ImageLimits = .standard
     ) throws(ImagingError) -> ExifFields {
-        let info = try inspect(bytes, limits: limits)
-        var entries: [String: String] = [:]
-        let status = withUnsafeMutablePointer(to: &entries) { entries in
-            cvips_read_exif(
-                bytes, bytes.count, info.format.shimFormat, nil,
-                { context, entry, text in
-                    guard let context, let entry, let text else { return }
-                    let name = String(cString: entry)
-                    guard ExifFields.entryNames.contains(name) else { return }
-                    context.assumingMemoryBound(to: [String: String].self)
-                        .pointee[name] = String(cString: text)
-                }, entries)
-        }
-        try check(status) {
-            .decodeFailed(detail: info.format.damage(in: bytes, reading: "header"))
-        }
-        return ExifFields(entries: entries)
+        try header(of: bytes, limits: limits).fields
     }
 }
 

@@ -142,16 +142,27 @@ cvips_status cvips_inspect(
     const uint8_t *bytes, size_t count, cvips_format format, const cvips_token *token,
     cvips_info *out);
 
-// Receives the name of an EXIF entry, such as "exif-ifd0-Model", and its text as libvips writes it:
-// the value, and in parentheses the value for people, the type and the size. Both are valid only
-// during the call.
-typedef void (*cvips_exif_visitor)(void *context, const char *name, const char *text);
+// The parts of a header that are blocks of bytes.
+typedef enum CVIPS_CLOSED_ENUM cvips_header_part {
+    // A packet of XMP.
+    CVIPS_HEADER_PART_XMP CVIPS_CASE(xmp) = 0,
+    // The small JPEG in the EXIF block.
+    CVIPS_HEADER_PART_THUMBNAIL CVIPS_CASE(thumbnail)
+} cvips_header_part;
 
-// Calls `visitor` with each EXIF entry of a file whose header cvips_inspect has accepted; reads no
-// pixel. The EXIF of TIFF is not read.
-cvips_status cvips_read_exif(
+// Receives what a header says of a photo. All arguments are valid only during the call.
+typedef struct cvips_header_visitor {
+    // The name of an EXIF entry, such as "exif-ifd0-Model", and its text as libvips writes it: the
+    // value, and in parentheses the value for people, the type and the size.
+    void (*entry)(void *context, const char *name, const char *text);
+    void (*part)(void *context, cvips_header_part part, const uint8_t *bytes, size_t count);
+} cvips_header_visitor;
+
+// Does what cvips_inspect does, and calls `visitor` with each EXIF entry and each part of the header.
+// The EXIF of TIFF is not read.
+cvips_status cvips_read_header(
     const uint8_t *bytes, size_t count, cvips_format format, const cvips_token *token,
-    cvips_exif_visitor visitor, void *context);
+    const cvips_header_visitor *visitor, void *context, cvips_info *out);
 
 typedef struct cvips_decode_options {
     // The box that the picture is shrunk to fit, never enlarged; 0 means "no bound".

@@ -3,8 +3,11 @@ import CPhotoVips
 
 extension ImageEngine {
     /// Reads a header and checks it against the limits; returns it in our form and in the shim's.
+    ///
+    /// - Parameter visit: receives the parts of the header, before the limits are checked.
     static func readHeader(
-        of bytes: [UInt8], limits: ImageLimits, cancellation: ImagingCancellation?
+        of bytes: [UInt8], limits: ImageLimits, cancellation: ImagingCancellation?,
+        visiting visit: HeaderVisit? = nil
     ) throws(ImagingError) -> (info: ImageInfo, header: cvips_info) {
         try cancellation?.check()
         guard !bytes.isEmpty else { throw .emptyInput }
@@ -14,8 +17,11 @@ extension ImageEngine {
         }
         try limits.check(format)
         var header = cvips_info()
-        let status = ImagingCancellation.withToken(of: cancellation) {
-            cvips_inspect(bytes, bytes.count, format.shimFormat, $0, &header)
+        let status = ImagingCancellation.withToken(of: cancellation) { token in
+            guard let visit else {
+                return cvips_inspect(bytes, bytes.count, format.shimFormat, token, &header)
+            }
+            return visit.read(bytes, format, token, &header)
         }
         try check(status) { .decodeFailed(detail: format.damage(in: bytes, reading: "header")) }
         let info = ImageInfo(format: format, header: header)
