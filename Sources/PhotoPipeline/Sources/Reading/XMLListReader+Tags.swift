@@ -6,6 +6,8 @@ extension XMLListReader {
         let name: String
         let form: Form
         let line: Int
+        /// The text after the name, in which a quoted value may contain any character.
+        var attributeText: ArraySlice<UInt8> = []
     }
 
     /// Reads the next tag after white space and comments; `nil` at the end.
@@ -28,15 +30,32 @@ extension XMLListReader {
             isListWhitespace($0) || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: ">")
                 || $0 == UInt8(ascii: "<")
         }
-        // Attributes have no meaning in a property list.
-        _ = scanner.take { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "<") }
-        let isEmpty = scanner.index > 0 && scanner.bytes[scanner.index - 1] == UInt8(ascii: "/")
+        let attributes = takeAttributes()
+        let isEmpty = attributes.last == UInt8(ascii: "/")
         guard scanner.skip(">") else {
             throw start.syntaxError("this tag is never closed", expected: "\">\"")
         }
         return Tag(
             name: String(decoding: name, as: UTF8.self),
-            form: isClosing ? .closing : (isEmpty ? .empty : .opening), line: line)
+            form: isClosing ? .closing : (isEmpty ? .empty : .opening), line: line,
+            attributeText: attributes)
+    }
+
+    private mutating func takeAttributes() -> ArraySlice<UInt8> {
+        let first = scanner.index
+        while true {
+            _ = scanner.take {
+                $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: "\"")
+                    || $0 == UInt8(ascii: "'")
+            }
+            guard let quote = scanner.current,
+                quote == UInt8(ascii: "\"")
+                    || quote == UInt8(ascii: "'")
+            else { return scanner.bytes[first..<scanner.index] }
+            scanner.advance()
+            _ = scanner.take { $0 == quote }
+            if !scanner.isAtEnd { scanner.advance() }
+        }
     }
 
     mutating func expectClosing(_ name: String) throws(ListSyntaxError) {
@@ -115,6 +134,31 @@ extension XMLListReader {
                 "the document type declares entities, which are not supported",
                 expected: "a document type without [ ]")
         }
+    }
+}
+
+extension XMLListReader.Tag {
+    /// The names and the values of the attributes. References to characters are left as they are.
+    var attributes: [(name: String, value: String)] {
+        var result: [(name: String, value: String)] = []
+        var rest = attributeText
+        while let equals = rest.firstIndex(of: UInt8(ascii: "=")) {
+            let name = rest[..<equals].drop(while: isListWhitespace)
+            rest = rest[(equals + 1)...].drop(while: isListWhitespace)
+            guard let quote = rest.first,
+                quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"),
+                let end = rest.dropFirst().firstIndex(of: quote)
+            else { return result }
+            let value = rest[(rest.startIndex + 1)..<end]
+            rest = rest[(end + 1)...]
+            let first = name.firstIndex(where: isListWhitespace) ?? name.endIndex
+            result.append(
+                (
+                    String(decoding: name[..<first], as: UTF8.self),
+                    String(decoding: value, as: UTF8.self)
+                ))
+        }
+        return result
     }
 }
 #endif

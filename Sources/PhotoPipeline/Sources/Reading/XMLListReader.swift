@@ -1,7 +1,8 @@
 #if PhotoPipeline
 /// Reads an XML property list into a ``ListValue``, and records the line of each entry and error.
 ///
-/// Only the elements of property lists are supported. A document type is skipped and never fetched.
+/// Only the elements of property lists are supported; ``XMPReader`` takes the tags and texts of
+/// other elements. A document type is skipped and never fetched.
 /// A document type that declares entities is rejected, so that a list can neither include external
 /// files nor expand without bound.
 struct XMLListReader {
@@ -111,7 +112,7 @@ struct XMLListReader {
     // MARK: Text
 
     /// Reads the text between a tag and its end tag.
-    private mutating func readText(of opening: Tag) throws(ListSyntaxError) -> String {
+    mutating func readText(of opening: Tag) throws(ListSyntaxError) -> String {
         guard opening.form == .opening else { return "" }
         var result: [UInt8] = []
         while true {
