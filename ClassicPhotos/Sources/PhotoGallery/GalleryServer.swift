@@ -89,7 +89,6 @@ public struct GalleryServer: Sendable {
 
     private let configuration: Configuration
     private let catalog: PhotoCatalog
-    private let dates: PhotoDates
     let pages: GalleryPages
     let viewer: PhotoViewer
     private let thumbnails: ListPictures
@@ -103,7 +102,6 @@ public struct GalleryServer: Sendable {
         loading.acceptsDamage = true
         let loader = PhotoLoader(downloader: downloader, options: loading)
         catalog = PhotoCatalog(configuration.records)
-        dates = PhotoDates(limits: options.limits)
         viewer = PhotoViewer(catalog: catalog, options: options, loader: loader)
         let freed = FreedMemory(loader: loader, viewer: viewer)
         pages = GalleryPages(
@@ -127,9 +125,18 @@ public struct GalleryServer: Sendable {
         // Run in a separate task: cancelling a server that listens crashes the program if the
         // server has just accepted a connection, https://github.com/apple/swift-nio/issues/3481.
         let running = Task { try await services.run() }
-        dates.prepare(catalog.contents)
+        let index = configuration.options.index
+        let changes = index.subscribe()
+        let telling = Task {
+            for await _ in changes { await pages.factsFound(index.takeChanges()) }
+        }
+        index.prepare(catalog.contents)
         let following = configuration.reading.map { reading in
-            Task { await ListFollower(catalog: catalog, pages: pages, reading: reading).run() }
+            Task {
+                await ListFollower(
+                    catalog: catalog, index: index, pages: pages, reading: reading
+                ).run()
+            }
         }
         let result = await withTaskCancellationHandler {
             await running.result
@@ -137,7 +144,8 @@ public struct GalleryServer: Sendable {
             Task { await services.triggerGracefulShutdown() }
         }
         following?.cancel()
-        dates.close()
+        index.close()
+        telling.cancel()
         await pages.closeAll()
         await viewer.close()
         do {
@@ -203,10 +211,8 @@ public struct GalleryServer: Sendable {
             .add(to: router)
         let group = router.group("api")
         APIRoutes(configuration: configuration, catalog: catalog, pages: pages).add(to: group)
-        OrderRoutes(
-            catalog: catalog, facts: configuration.options.facts, dates: dates, pages: pages
-        )
-        .add(to: group)
+        OrderRoutes(catalog: catalog, index: configuration.options.index, pages: pages)
+            .add(to: group)
         EngineRoutes(pages: pages).add(to: group)
         PhotoRoutes(catalog: catalog, viewer: viewer, thumbnails: thumbnails, pages: pages)
             .add(to: group)

@@ -104,6 +104,20 @@ struct Serve: AsyncParsableCommand {
             """)
     var keepsNoThumbnails = false
 
+    @Flag(
+        name: .customLong("no-index"),
+        help: ArgumentHelp(
+            """
+            Keep nothing of what the program reads in the headers of photos. It reads them again at \
+            each start.
+            """,
+            discussion: """
+                Otherwise the file classicphotos/photos.index in XDG_CACHE_HOME, or in ~/.cache, has \
+                their dates, sizes, titles, keywords and a few colors. Only you can read it, and you \
+                may delete it at any time.
+                """))
+    var hasNoIndex = false
+
     @OptionGroup var downloading: DownloadOptions
 
     @OptionGroup var timelineOption: TimelineOption
@@ -188,7 +202,11 @@ struct Serve: AsyncParsableCommand {
         options.capacity = PixelCapacity(bytes: memory / 2)
         options.pictureBytes = memory / 2
         options.diskCache = try cache.map { try PhotoDiskCache(folder: URL(filePath: $0)) }
-        options.thumbnails = keepsNoThumbnails ? nil : UserCache.thumbnails()
+        options.thumbnails = keepsNoThumbnails || source == nil ? nil : CacheFolder.thumbnails()
+        // The demo's photos have no files.
+        options.index = PhotoIndex(
+            limits: options.limits, capacity: options.capacity,
+            file: hasNoIndex || source == nil ? nil : CacheFolder.index())
         try await timelineOption.recording { timeline in
             options.timeline = timeline
             var configuration = GalleryServer.Configuration(

@@ -9,12 +9,15 @@ import Testing
 @Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct ServeTests {
     /// Runs `serve`, calls a closure once the server listens, and interrupts the program.
+    ///
+    /// - Parameter cache: the folder above the program's cache; by default one that cannot exist.
     private func serving(
-        _ arguments: [String], on port: [String] = ["--port", "0"],
+        _ arguments: [String], on port: [String] = ["--port", "0"], cache: String = "/dev/null",
         _ body: @escaping @Sendable (_ port: Int, _ line: String) async throws -> Void
     ) async throws -> TerminationStatus {
         let result = try await run(
             program, arguments: Arguments(["serve"] + port + arguments),
+            environment: .inherit.updating(["XDG_CACHE_HOME": cache]),
             input: .none, output: .sequence, error: .discarded
         ) { execution in
             for try await line in execution.standardOutput.strings() {
@@ -214,6 +217,7 @@ struct ServeTests {
                 program,
                 arguments: [
                     "serve", folder.path, "--port", "0", "--origin", "https://photos.example.org",
+                    "--no-index",
                 ],
                 input: .none, output: .sequence, error: .discarded
             ) { execution in
@@ -251,6 +255,33 @@ struct ServeTests {
                 }
                 #expect(origin.requestCount(for: DemoFault.none.path) == 1)
             }
+        }
+    }
+
+    /// Programs after this one read no headers again, unless a person does not want that.
+    @Test(arguments: [true, false])
+    func indexIsKeptInTheCache(isWanted: Bool) async throws {
+        try await withTemporaryFolder { folder in
+            let (photos, cache) = (folder.appending(path: "in"), folder.appending(path: "cache"))
+            try makePictures(3, in: photos)
+            for name in try files(below: photos) {
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSince1970: 1_000_000_000)],
+                    ofItemAtPath: photos.appending(path: name).path)
+            }
+            let options = isWanted ? [] : ["--no-index"]
+            let status = try await serving([photos.path] + options, cache: cache.path) {
+                port, line in
+                // The answer waits for the headers.
+                let reply = try await TestClient.send(
+                    "http://localhost:\(port)/api/order?sort=date", headers: token(in: line))
+                #expect(reply.status == 200)
+            }
+            #expect(status == .exited(0))
+            let file = cache.appending(path: "classicphotos/photos.index")
+            let bytes = (try? Data(contentsOf: file)) ?? Data()
+            // The head, and three records of more than 60 bytes.
+            #expect(isWanted ? bytes.count > 16 + 3 * 60 : bytes.isEmpty)
         }
     }
 

@@ -135,6 +135,37 @@ struct ChangingListTests {
             + plain.dropFirst(2)
     }
 
+    /// The size, the color and the title of a photo are known before it is decoded, and titles are
+    /// searched.
+    @Test func factsOfFilesReachThePage() async throws {
+        try await withGalleryOfFolder(["a.jpg"]) { gallery, folder in
+            func packet(_ title: String) -> [UInt8] {
+                let item = "<rdf:li>\(title)</rdf:li>"
+                return Array("<dc:title><rdf:Alt>\(item)</rdf:Alt></dc:title>".utf8)
+            }
+            try folder.write("b.jpg")
+            try folder.write("b.xmp", bytes: packet("Fête"))
+            try await waitForNames(["a.jpg", "b.jpg"], gallery)
+            let found = try await gallery.get("/api/order?query=fete&complete=1").text
+            #expect(found == #"{"rows":[1]}"#)
+            let text = try await gallery.get("/api/photos").text
+            #expect(text.contains(#""width":64"#) && text.contains(#""height":48"#))
+            #expect(text.contains(#""title":"Fête""#))
+            // A page that shows the photo is told of another title, although no photo has changed.
+            _ = try await gallery.events(page: page) { event in
+                if event.hasPrefix("event: hello") {
+                    let report =
+                        #"{"page":"\#(page)","first":0,"last":1,"phase":"settled","sequence":1}"#
+                    #expect(try await gallery.post("/api/viewport", report).status == 204)
+                }
+                if event.contains(#""row":1"#), event.contains(#""title":"Fête""#) {
+                    try folder.write("b.xmp", bytes: packet("Neu"))
+                }
+                return event.contains(#""row":1"#) && event.contains(#""title":"Neu""#)
+            }
+        }
+    }
+
     @Test func emptyFolderWaitsForPhotos() async throws {
         try await withGalleryOfFolder([]) { gallery, folder in
             #expect(try await list(gallery).total == 0)

@@ -7,8 +7,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The pictures of a photo in a list, and the photo's facts, as they were when the pictures were
-/// made.
+/// The pictures of a photo in a list, and what decoding the photo has found.
 ///
 /// They are kept on the disk, so that a list that is shown again needs no decoding. A line of JSON
 /// is followed by the bytes of the JPEG files. Only files have such an entry: what may be kept of a
@@ -24,8 +23,8 @@ struct KeptListPictures: Sendable {
         var color: UInt32
         var width: Int
         var height: Int
+        var orientation: Int
         var byteCount: Int
-        var taken: String?
         var pictures: [Picture]
 
         struct Picture: Codable {
@@ -63,20 +62,25 @@ struct KeptListPictures: Sendable {
             rest = rest.dropFirst(picture.byteCount)
         }
         guard let downloaded = pictures.first, let filtered = pictures.last else { return nil }
-        facts = PhotoFacts(
-            color: head.color, size: PixelSize(width: head.width, height: head.height),
-            byteCount: head.byteCount, taken: head.taken)
+        var facts = PhotoFacts()
+        facts.size = PixelSize(width: head.width, height: head.height)
+        facts.orientation = head.orientation
+        facts.byteCount = head.byteCount
+        facts.decodedColor = head.color
+        self.facts = facts
         self.downloaded = downloaded
         self.filtered = filtered
     }
 
-    /// The contents of an entry.
-    var entry: [UInt8] {
+    /// The contents of an entry; nil for a photo that was not decoded.
+    var entry: [UInt8]? {
+        guard let size = facts.size, let color = facts.decodedColor, let byteCount = facts.byteCount
+        else { return nil }
         let isOne = downloaded.name == filtered.name
         let pictures = isOne ? [downloaded.image] : [downloaded.image, filtered.image]
         let head = Head(
-            color: facts.color, width: facts.size.width, height: facts.size.height,
-            byteCount: facts.byteCount, taken: facts.taken,
+            color: color, width: size.width, height: size.height,
+            orientation: facts.orientation, byteCount: byteCount,
             pictures: pictures.map { image in
                 Head.Picture(
                     byteCount: image.bytes.count, width: image.size.width,
@@ -98,7 +102,7 @@ extension PhotoLoader {
         facts: PhotoFacts?
     ) async -> KeptListPictures? {
         let pictures = listPictures(of: request, version, processors)
-        if let facts, let filtered = pictures.first, let downloaded = pictures.last,
+        if let facts, facts.decodedColor != nil, let filtered = pictures.first, let downloaded = pictures.last,
             pictures.count == (processors.isEmpty ? 1 : 2)
         {
             return KeptListPictures(facts: facts, downloaded: downloaded, filtered: filtered)
@@ -125,11 +129,12 @@ extension PhotoLoader {
             let address = Self.entryAddress(of: request, processors)
         else { return }
         let kept = KeptListPictures(facts: facts, downloaded: downloaded, filtered: filtered)
+        guard let bytes = kept.entry else { return }
         let version = PhotoVersion(text: photo.key.version, modified: nil)
         cache.keep(
             PhotoDiskCache.Entry(
                 version: version, freshness: ResponseFreshness(isStorable: true, end: 0),
-                bytes: kept.entry),
+                bytes: bytes),
             for: address)
     }
 

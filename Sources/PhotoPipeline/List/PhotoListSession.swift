@@ -44,8 +44,8 @@ public actor PhotoListSession {
         public var diskCache: PhotoDiskCache?
         /// The cache of the list's pictures of files, on the disk; nil for none.
         public var thumbnails: PhotoDiskCache?
-        /// The facts of downloaded photos, which all sessions with these options share.
-        public var facts = PhotoFactTable()
+        /// What is known of the photos; all sessions with these options share it.
+        public var index = PhotoIndex()
         /// Records the session's queues; nil for no recording.
         public var timeline: OperationTimeline?
 
@@ -172,6 +172,15 @@ public actor PhotoListSession {
         perform(controller.listChanged(to: change.contents, changed: change.changedRows))
     }
 
+    /// The files of photos were read; see ``PhotoIndex/takeChanges()``. The page is told of those
+    /// on its screen.
+    @_spi(ClassicPhotos) public func factsFound(_ photos: Set<PhotoID>) {
+        for row in controller.visibleRows where controller.records.indices.contains(row.index) {
+            if photos.contains(controller.records[row.index].id) { changedRows.insert(row) }
+        }
+        if !changedRows.isEmpty { changeSignal?.yield() }
+    }
+
     /// The page listens no more, but may come back; its work is cancelled.
     ///
     /// The pictures stay, and the page's next report of its visible rows starts the work again.
@@ -217,7 +226,7 @@ public actor PhotoListSession {
         public let change: PhotoRowChange
         /// Whether an operation for the row is running or queued.
         public let isActive: Bool
-        /// What is known of the photo's contents; nil before its first download.
+        /// What is known of the photo's contents; nil before its file was read or it was decoded.
         public let facts: PhotoFacts?
         /// The name of the picture of the row's state, see ``ListPictures``; nil if there is none.
         public let picture: PictureName?
@@ -279,19 +288,19 @@ public actor PhotoListSession {
     }
 
     /// Returns the complete state for a new page: all rows that differ from their initial state,
-    /// and all rows whose facts are known.
+    /// and all rows whose photos were decoded.
     ///
     /// The next ``takeUpdate()`` returns only the changes after this call.
     ///
     /// - Complexity: O(n) in the length of the list.
     public func takeSnapshot() -> Update {
         noteChanges()
-        let facts = options.facts.all
+        let decoded = options.index.decoded
         let rows = controller.records.indices.filter { index in
             guard !controller.records.emptyRows.contains(index) else { return false }
             let record = controller.records[index]
             return record.state != .new || controller.work[Row(index)] != nil
-                || facts[record.id] != nil
+                || decoded.contains(record.id)
         }
         return update(of: rows.map { Row($0) })
     }
@@ -308,7 +317,7 @@ public actor PhotoListSession {
             updates.append(
                 RowUpdate(
                     change: change, isActive: controller.work[row] != nil,
-                    facts: options.facts[change.id], picture: pictureName(row, change.state)))
+                    facts: options.index[change.id], picture: pictureName(row, change.state)))
         }
         return Update(
             rows: updates, counts: controller.counts, queues: gauges,
@@ -364,7 +373,7 @@ public actor PhotoListSession {
             preconditionFailure("\(record.name) has no URL, so it should have failed already")
         }
         let watch = progressWatch(request.url, of: row)
-        let facts = options.facts
+        let index = options.index
         // In naive mode each row does all its work.
         let canBeKept = !controller.isNaive
         let download = TypedOperation { [loader, filters] in
@@ -374,14 +383,14 @@ public actor PhotoListSession {
             let kept =
                 canBeKept
                 ? await loader.keptListPictures(
-                    of: request, original.version, filters, facts: facts[record.id])
+                    of: request, original.version, filters, facts: index[record.id])
                 : nil
             return RowSource(original: original, kept: kept)
         }
         download.name = "Download \(PhotoURL.name(of: request.url))"
         let decode = TypedOperation(after: download) { [loader] source in
             let photo = try await loader.photo(from: source.original, for: request)
-            if let found = photo.facts { facts[record.id] = found }
+            if let found = photo.facts { index.decoded(record.id, found) }
             return photo
         }
         decode.name = "Decode"
@@ -503,7 +512,7 @@ public actor PhotoListSession {
     private func show(
         _ kept: KeptListPictures, of record: PhotoRecord, in row: Row, _ generation: Generation
     ) {
-        options.facts[record.id] = kept.facts
+        options.index.decoded(record.id, kept.facts)
         pictures[row] = RowPictures(
             downloaded: kept.downloaded.name, filtered: kept.filtered.name, generation: generation)
         engine.photoFinished()

@@ -24,6 +24,10 @@ public import Foundation
         public let emptyRows: Set<Int>
         /// The number of changes so far.
         public let revision: Int
+        /// The same object in all copies of these contents, and in no others.
+        let identity = Identity()
+
+        final class Identity: Sendable {}
 
         init(records: [PhotoRecord], rows: [Int], emptyRows: Set<Int>, revision: Int) {
             self.records = records

@@ -33,6 +33,21 @@ struct APIRoutes {
             /// Empty for a row without a photo.
             let id: String
             let name: String
+            /// What the file says of its photo; absent until it was read, as are the color without
+            /// a small picture in the file, and the title without one.
+            var width: Int?
+            var height: Int?
+            var color: String?
+            var title: String?
+
+            init(_ record: PhotoRecord?, _ facts: PhotoFacts?) {
+                id = record?.id.description ?? ""
+                name = record?.name.onOneLine ?? ""
+                width = facts?.size?.width
+                height = facts?.size?.height
+                color = facts?.color.map(EventMessage.text)
+                title = facts?.title?.onOneLine
+            }
         }
 
         let title: String
@@ -54,14 +69,13 @@ struct APIRoutes {
         let start = min(max(0, offset), count)
         let end = start + min(max(0, limit), 1_000, count - start)
         let filters = configuration.options.filters.map(\.description)
+        let records = (start..<end).map { contents.record(at: $0) }
+        let facts = configuration.options.index.facts(of: records.map(\.?.id))
         return PhotosAnswer(
             title: configuration.title.onOneLine, filter: filters.joined(separator: ", "),
             total: contents.rows.count, inRowOrder: contents.isInRowOrder,
             revision: contents.revision, offset: start,
-            photos: (start..<end).map { row in
-                guard let record = contents.record(at: row) else { return .init(id: "", name: "") }
-                return .init(id: record.id.description, name: record.name.onOneLine)
-            })
+            photos: zip(records, facts).map { .init($0, $1) })
     }
 
     // MARK: Events

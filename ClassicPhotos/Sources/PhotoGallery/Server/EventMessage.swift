@@ -101,6 +101,8 @@ struct EventMessage {
         let color: String?
         let width: Int?
         let height: Int?
+        /// The title that a person gave the photo; absent without one.
+        let title: String?
 
         init(_ update: PhotoListSession.RowUpdate) {
             row = update.change.row.index
@@ -119,9 +121,10 @@ struct EventMessage {
             retryable = failure?.isRetryable
             hasOriginal = failure?.hasOriginal
             damage = update.facts?.damage?.onOneLine
-            color = update.facts.map { EventMessage.text(ofColor: $0.color) }
-            width = update.facts?.size.width
-            height = update.facts?.size.height
+            color = update.facts?.color.map(EventMessage.text)
+            width = update.facts?.size?.width
+            height = update.facts?.size?.height
+            title = update.facts?.title?.onOneLine
         }
     }
 
@@ -141,7 +144,7 @@ struct EventMessage {
     }
 
     /// A color as in CSS: `#rrggbb`.
-    private static func text(ofColor color: UInt32) -> String {
+    static func text(ofColor color: UInt32) -> String {
         let digits = String(color & 0xFFFFFF, radix: 16)
         return "#" + String(repeating: "0", count: 6 - digits.count) + digits
     }

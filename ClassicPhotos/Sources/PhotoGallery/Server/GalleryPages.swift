@@ -114,6 +114,11 @@ actor GalleryPages {
         for page in Array(pages.values) { await page.session.listChanged(change) }
     }
 
+    /// Tells the pages what the files of some photos say.
+    func factsFound(_ photos: Set<PhotoID>) async {
+        for page in Array(pages.values) { await page.session.factsFound(photos) }
+    }
+
     /// The session of an open page.
     func session(_ id: PageID) throws -> PhotoListSession {
         guard let page = pages[id] else {

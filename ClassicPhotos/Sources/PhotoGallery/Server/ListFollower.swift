@@ -7,6 +7,7 @@ import Operations
 /// follows half a second after the previous one.
 struct ListFollower: Sendable {
     let catalog: PhotoCatalog
+    let index: PhotoIndex
     let pages: GalleryPages
     let reading: @Sendable () -> PhotoList?
     /// Reading a long list takes too long for a thread that tasks share.
@@ -15,9 +16,11 @@ struct ListFollower: Sendable {
     private static let pause: Duration = .milliseconds(500)
 
     init(
-        catalog: PhotoCatalog, pages: GalleryPages, reading: @escaping @Sendable () -> PhotoList?
+        catalog: PhotoCatalog, index: PhotoIndex, pages: GalleryPages,
+        reading: @escaping @Sendable () -> PhotoList?
     ) {
         self.catalog = catalog
+        self.index = index
         self.pages = pages
         self.reading = reading
         queue.name = "List queue"
@@ -43,6 +46,8 @@ struct ListFollower: Sendable {
         guard let list = reading() else { return (nil, false) }
         let coverage = watch.watch(list)
         let (change, isWaiting) = catalog.update(to: list.records)
+        // Files with XMP may have changed, although no photo has.
+        index.prepare(change?.contents ?? catalog.contents)
         return (change, isWaiting || coverage == .begun)
     }
 }

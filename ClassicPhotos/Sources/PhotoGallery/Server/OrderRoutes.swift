@@ -4,33 +4,21 @@ import Hummingbird
 import NIOCore
 import Operations
 @_spi(ClassicPhotos) import PhotoPipeline
-import Synchronization
 
 /// The route that finds and sorts rows.
 struct OrderRoutes {
     private let catalog: PhotoCatalog
-    private let facts: PhotoFactTable
-    private let dates: PhotoDates
-    /// What is prepared for the latest contents that were asked for.
-    private let prepared: Prepared
+    private let index: PhotoIndex
     private let pages: GalleryPages
     /// Sorting a long list takes too long for an event loop, and only one sort runs at a time.
     private let queue = OperationQueue()
 
     private static let queryLength = 200
 
-    private final class Prepared: Sendable {
-        let order = Mutex<(revision: Int, order: PhotoOrder)?>(nil)
-    }
-
-    init(
-        catalog: PhotoCatalog, facts: PhotoFactTable, dates: PhotoDates, pages: GalleryPages
-    ) {
-        self.dates = dates
+    init(catalog: PhotoCatalog, index: PhotoIndex, pages: GalleryPages) {
         self.catalog = catalog
-        self.facts = facts
+        self.index = index
         self.pages = pages
-        prepared = Prepared()
         queue.name = "Search queue"
         queue.maxConcurrentOperationCount = 1
     }
@@ -48,8 +36,8 @@ struct OrderRoutes {
             throw HTTPError(
                 .badRequest, message: "A search has at most \(Self.queryLength) bytes.")
         }
-        guard let key = PhotoOrder.Key(rawValue: parameters.get("sort") ?? "list") else {
-            let keys = PhotoOrder.Key.allCases.map(\.rawValue).joined(separator: ", ")
+        guard let key = PhotoIndex.SortKey(rawValue: parameters.get("sort") ?? "list") else {
+            let keys = PhotoIndex.SortKey.allCases.map(\.rawValue).joined(separator: ", ")
             throw HTTPError(.badRequest, message: "Photos can be sorted by: \(keys).")
         }
         var state: PhotoState.Kind?
@@ -62,12 +50,16 @@ struct OrderRoutes {
         }
         let states = try await states(of: parameters.get("page"))
         let contents = catalog.contents
-        let (order, queue, kind) = (order(contents), queue, state)
+        let (index, queue, kind) = (index, queue, state)
+        // Without all dates, the order would change while a person scrolls. Titles and keywords may
+        // add photos to those whose names match, which need not wait.
+        let isComplete = key == .date || parameters.get("complete") != nil
+        let isPartial = !isComplete && !query.isEmpty && !index.isReady(for: contents)
         let rows = try await context.whileConnected {
-            // Without all of them, the order would change while a person scrolls.
-            if key == .date { await dates.ready(for: contents) }
+            if isComplete { await index.ready(for: contents) }
             let search = queue.add("Search") {
-                order.rows(matching: query, sortedBy: key, in: kind, states: states)
+                index.rows(
+                    of: contents, matching: query, sortedBy: key, in: kind, states: states)
             }
             return await withTaskCancellationHandler {
                 await search.finished()
@@ -80,21 +72,12 @@ struct OrderRoutes {
             throw HTTPError(.serviceUnavailable, message: "The request was cancelled.")
         }
         var body = ByteBuffer()
-        body.writeString("{\"rows\":[\(rows.map(String.init).joined(separator: ","))]}")
+        let list = rows.map(String.init).joined(separator: ",")
+        body.writeString("{\"rows\":[\(list)]\(isPartial ? ",\"partial\":true" : "")}")
         return Response(
             status: .ok,
             headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
             body: ResponseBody(byteBuffer: body))
-    }
-
-    /// Finds and sorts the present photos.
-    private func order(_ contents: PhotoCatalog.Contents) -> PhotoOrder {
-        prepared.order.withLock { prepared in
-            if let prepared, prepared.revision == contents.revision { return prepared.order }
-            let order = PhotoOrder(contents: contents, facts: facts, dates: dates)
-            prepared = (contents.revision, order)
-            return order
-        }
     }
 
     /// The states on a page; without a page, the states in which all pages begin.

@@ -2,7 +2,7 @@ import OperationsTestSupport
 import PhotoImaging
 import Testing
 
-@testable import PhotoPipeline
+@_spi(ClassicPhotos) @testable import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -10,7 +10,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-@Suite(.ownThreads) struct PhotoOrderTests {
+@Suite(.ownThreads) struct PhotoIndexOrderTests {
     private let names = ["Zürich 10", "zurich 2", "Élan", "ocean", "OCEAN 3", "渡辺"]
 
     private var records: [PhotoRecord] {
@@ -22,11 +22,12 @@ import Foundation
     }
 
     private func rows(
-        _ query: String = "", by key: PhotoOrder.Key = .list, in state: PhotoState.Kind? = nil,
-        states: [PhotoState]? = nil, facts: PhotoFactTable = PhotoFactTable()
+        _ query: String = "", by key: PhotoIndex.SortKey = .list, in state: PhotoState.Kind? = nil,
+        states: [PhotoState]? = nil, index: PhotoIndex = PhotoIndex()
     ) -> [Int] {
-        PhotoOrder(records: records, facts: facts).rows(
-            matching: query, sortedBy: key, in: state, states: states ?? records.map(\.state))
+        index.rows(
+            of: records, matching: query, sortedBy: key, in: state,
+            states: states ?? records.map(\.state))
     }
 
     @Test func searchIgnoresCaseAndAccents() {
@@ -47,10 +48,9 @@ import Foundation
                 id: PhotoID(rawValue: number), name: "photo \(number)",
                 url: URL(filePath: "/nowhere.jpg", directoryHint: .notDirectory))
         }
-        let order = PhotoOrder(records: records, facts: PhotoFactTable())
-        #expect(
-            order.rows(matching: "", sortedBy: .name, in: nil, states: records.map(\.state))
-                == [2, 1, 0])
+        let rows = PhotoIndex().rows(
+            of: records, matching: "", sortedBy: .name, in: nil, states: records.map(\.state))
+        #expect(rows == [2, 1, 0])
     }
 
     @Test func stateSelectsAndSorts() {
@@ -63,22 +63,36 @@ import Foundation
     }
 
     @Test func unknownDatesAndSizesComeLast() {
-        let facts = PhotoFactTable()
+        let index = PhotoIndex()
         for (row, count, taken) in [
             (4, 10, "2015-04-14T18:21:09"), (1, 30, "2020-01-01T00:00:00+02:00"), (3, 20, nil),
         ] as [(Int, Int, String?)] {
-            facts[PhotoID(rawValue: UInt64(row))] = PhotoFacts(
-                color: 0, size: PixelSize(width: 1, height: 1), byteCount: count, taken: taken)
+            var facts = PhotoFacts()
+            (facts.byteCount, facts.taken) = (count, taken.flatMap(PhotoTime.init))
+            index.decoded(PhotoID(rawValue: UInt64(row)), facts)
         }
-        #expect(rows(by: .date, facts: facts) == [1, 4, 0, 2, 3, 5])
-        #expect(rows(by: .size, facts: facts) == [1, 3, 4, 0, 2, 5])
+        #expect(rows(by: .date, index: index) == [1, 4, 0, 2, 3, 5])
+        #expect(rows(by: .size, index: index) == [1, 3, 4, 0, 2, 5])
     }
 
-    @Test(arguments: [
-        ("1970-01-01T00:00:00", 0), ("2000-02-29T12:00:00", 951_825_600),
-        ("2026-11-23T01:02:03+01:00", 1_795_395_723), ("1969-12-31T23:59:59", -1),
-    ])
-    func timesAreSecondsSince1970(time: String, seconds: Int) {
-        #expect(PhotoOrder.seconds(time) == seconds)
+    @Test func titlesAndKeywordsAreSearched() {
+        let index = PhotoIndex()
+        #expect(rows("fete", index: index) == [])
+        var facts = PhotoFacts()
+        facts.title = "Fête de la musique"
+        facts.keywords = ["Berlin", "Nacht"]
+        index.decoded(PhotoID(rawValue: 3), facts)
+        #expect(rows("fete", index: index) == [3])
+        #expect(rows("NACHT", index: index) == [3])
+        // No text goes from one keyword to the next.
+        #expect(rows("lin nacht", index: index) == [])
+        #expect(rows("ocean", index: index) == [3, 4])
+        // What was prepared for one list is not used for another one.
+        let other = PhotoRecord(
+            id: PhotoID(rawValue: 99), name: "other",
+            url: URL(filePath: "/nowhere.jpg", directoryHint: .notDirectory))
+        #expect(
+            index.rows(of: [other], matching: "other", sortedBy: .list, in: nil, states: [.new])
+                == [0])
     }
 }
