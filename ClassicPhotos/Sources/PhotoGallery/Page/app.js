@@ -92,7 +92,7 @@ const list = new VirtualList(byID("list"), {
   tools: byID("tools"),
   pattern: byID("pattern"),
   content: (row) => ({
-    page, name: names.name(row), record: records.get(row),
+    page, name: names.name(row), record: records.get(row), color: names.facts(row).color,
     sharper: (image, width, height) => sharperPicture(row, image, width, height),
     progress: records.progress(row),
   }),
@@ -270,7 +270,8 @@ const detailHost = {
     const hasPicture = record.state === "downloaded" || record.state === "filtered";
     const picture = hasPicture
       ? list.cell(row)?.shownPicture ?? pictureAddress(row, record) : null;
-    return { name: names.name(row), record, picture, progress: records.progress(row) };
+    const title = record.title ?? names.facts(row).title;
+    return { name: names.name(row), title, record, picture, progress: records.progress(row) };
   },
   has: (row) => list.place(row) !== undefined,
   say: (words) => notice.show(words),

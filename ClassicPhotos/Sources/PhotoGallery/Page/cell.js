@@ -71,9 +71,10 @@ export class Cell {
 
   /// - record: state, version, reason and activity of the bound row.
   /// - sharper: finds the address of a larger picture; see picture.js.
+  /// - color: of the photo's small picture, for a record without a color of its own.
   /// - progress: the part of the bytes that has arrived, or undefined.
-  show({ page, name, record, sharper, progress }) {
-    const { state, version, active, color, damage } = record;
+  show({ page, name, record, sharper, progress, color: early }) {
+    const { state, version, active, color = early, damage } = record;
     const parts = this.#parts;
     const isOtherName = parts.name.title !== (name ?? "");
     const isRenamed = parts.name.textContent !== "" && isOtherName;

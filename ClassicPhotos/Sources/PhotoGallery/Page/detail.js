@@ -170,6 +170,7 @@ export class Detail {
     const sign = (className, mark, key, click) => signButton(className, mark, text(key), click);
     const parts = this.#parts;
     parts.name = make("h2", { id: "detail-name", dir: "auto", "aria-live": "polite" });
+    parts.title = make("p", { className: "title", dir: "auto", hidden: true });
     parts.folders = make("p", { className: "folders", dir: "auto" });
     parts.state = make("p", { className: "state" });
     parts.damage = make("p", { className: "damage", role: "status", hidden: true });
@@ -219,7 +220,7 @@ export class Detail {
       this.#stage.element,
       make("div", { className: "panel" },
         make("header", { className: "line" },
-          make("div", { className: "naming" }, parts.name, parts.folders, parts.state, parts.damage),
+          make("div", { className: "naming" }, parts.name, parts.title, parts.folders, parts.state, parts.damage),
           parts.fold, sign("icon", "×", "close", () => this.#leave())),
         parts.body));
     this.#dialog.addEventListener("cancel", (event) => { event.preventDefault(); this.#leave(); });
@@ -317,9 +318,11 @@ export class Detail {
   }
 
   #showState() {
-    const { record } = this.#host.photo(this.#row);
+    const { record, title } = this.#host.photo(this.#row);
     const { state, active, reason, retryable, hasOriginal, damage } = record;
     const parts = this.#parts;
+    parts.title.textContent = title ?? "";
+    parts.title.hidden = !title;
     this.#dialog.dataset.state = state;
     this.progressed(this.#row);
     // The view may be ahead of the list, whose own work on the photo continues.

@@ -77,8 +77,14 @@ export class Find {
     this.#request = request;
     const { find, sort, state } = this.wanted;
     try {
-      const { rows } = await this.#order({ query: find, sort, state }, request.signal);
-      if (request === this.#request) this.#handlers.ordered(rows, isUpdate);
+      const query = { query: find, sort, state };
+      const { rows, partial } = await this.#order(query, request.signal);
+      if (request !== this.#request) return;
+      this.#handlers.ordered(rows, isUpdate);
+      if (!partial) return;
+      // The server still reads titles and keywords, which may match, too.
+      const all = await this.#order({ ...query, complete: 1 }, request.signal);
+      if (request === this.#request) this.#handlers.ordered(all.rows, true);
     } catch (error) {
       if (!request.signal.aborted) this.#handlers.failed(error);
     }

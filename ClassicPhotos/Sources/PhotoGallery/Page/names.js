@@ -29,6 +29,9 @@ export class Names {
   /// arrived again; empty if the row has no photo any more.
   id(row) { return this.#current.has(Math.floor(row / pageSize)) ? this.#photo(row)?.id : undefined; }
 
+  /// What the photo's file says, as far as the server knew it: color, title, width and height.
+  facts(row) { return this.#photo(row) ?? {}; }
+
   #photo(row) { return this.#pages.get(Math.floor(row / pageSize))?.[row % pageSize]; }
 
   want(rows) {
