@@ -6,10 +6,10 @@ struct FilterOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "A filter, such as sepia=0.8 or tilt-shift=center:0.4,radius:12; default: sepia=0.8.",
+            "A filter, such as sepia=0.8 or tilt-shift=center:0.4,radius:12; default: none.",
             discussion: """
                 This option can be repeated; the filters are applied in order. "none" stands for \
-                no filter. "look=film.cube" applies the look in a .cube file, and \
+                no filter, also in the demo of serve, which has sepia=0.8 otherwise. "look=film.cube" applies the look in a .cube file, and \
                 "look=intensity:0.5,film.cube" half of it. The filters: \
                 \(FilterDefinition.all.map(\.helpLine).joined(separator: ", ")).
                 """,
@@ -44,7 +44,4 @@ struct FilterOptions: ParsableArguments {
     var hasLook: Bool {
         filter.contains { (try? ImageFilter.lookFile(in: $0)) != nil }
     }
-
-    /// The filters if a person chooses none.
-    static let defaults: [ImageFilter] = [.sepia(intensity: 0.8)]
 }

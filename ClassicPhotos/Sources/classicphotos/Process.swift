@@ -372,7 +372,7 @@ struct RecipeOptions: ParsableArguments {
         }
         let size = size ?? file.size
         return PhotoRecipe(
-            filters: try filtering.filters() ?? file.filters ?? FilterOptions.defaults,
+            filters: try filtering.filters() ?? file.filters ?? [],
             size: size.map { PixelSize(width: $0, height: $0) }, format: format ?? file.format,
             quality: quality ?? file.quality ?? 88, keepsMetadata: !(strip || file.strip ?? false),
             acceptsDamage: acceptDamaged || file.acceptDamaged ?? false)

@@ -188,12 +188,15 @@ struct Serve: AsyncParsableCommand {
         }
     }
 
+    /// The demo shows that filters work; a person's own photos are shown as they are.
+    private static let demoLook: [ImageFilter] = [.sepia(intensity: 0.8)]
+
     private func serve(
         _ loaded: LoadedSource, title: String? = nil, with downloader: PhotoDownloader,
         token: GalleryToken?
     ) async throws {
         var options = PhotoListSession.Options()
-        options.filters = try filtering.filters() ?? FilterOptions.defaults
+        options.filters = try filtering.filters() ?? (source == nil ? Self.demoLook : [])
         options.limits = downloading.limits
         options.size = PixelSize(width: size, height: size)
         options.downloads = downloading.downloads

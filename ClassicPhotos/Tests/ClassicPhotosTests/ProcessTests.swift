@@ -150,7 +150,7 @@ struct ProcessTests {
             try Data("<html>".utf8).write(to: source.appendingPathComponent("page.jpg"))
             let outcome = try await classicphotos(
                 "process", source.path, "--out", folder.appendingPathComponent("out").path,
-                "--timeline", file.path)
+                "--filter", "sepia=0.8", "--timeline", file.path)
             #expect(outcome.code == .exited(1), "One photo is broken.")
             #expect(
                 outcome.output.hasSuffix(

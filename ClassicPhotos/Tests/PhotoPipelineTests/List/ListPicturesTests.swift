@@ -131,7 +131,11 @@ struct ListPicturesTests {
                 }
             }
             #expect(shown[0].map(\.picture) == shown[1].map(\.picture))
-            #expect(shown[0].map(\.facts) == shown[1].map(\.facts))
+            // The index has the rest.
+            for (first, second) in zip(shown[0].map(\.facts), shown[1].map(\.facts)) {
+                #expect(second?.decodedColor != nil && first?.decodedColor == second?.decodedColor)
+                #expect(first?.size == second?.size && first?.byteCount == second?.byteCount)
+            }
         }
     }
 
