@@ -155,13 +155,16 @@ let package = Package(
             ].map { .product(name: $0, package: "swift-operations") },
             path: "Tests/EveryLibrary", swiftSettings: settings
         ),
+        // Writes raw files for tests.
+        .target(name: "RawFiles", path: "Tests/RawFiles", swiftSettings: settings),
         .testTarget(
-            name: "PhotoImagingTests", dependencies: [imaging, testSupport], swiftSettings: settings
+            name: "PhotoImagingTests", dependencies: [imaging, "RawFiles", testSupport],
+            swiftSettings: settings
         ),
         .testTarget(
             name: "PhotoPipelineTests",
             dependencies: [
-                "DemoOrigin", imaging, pipeline,
+                "DemoOrigin", imaging, pipeline, "RawFiles",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Operations", package: "swift-operations"),
                 .product(name: "OperationsInsight", package: "swift-operations"),
@@ -173,7 +176,7 @@ let package = Package(
             name: "PhotoGalleryTests",
             dependencies: [
                 "Clibz", "DemoOrigin", "HTTPTestClient", imaging, "PhotoGallery",
-                pipeline,
+                pipeline, "RawFiles",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -204,7 +207,7 @@ let package = Package(
             name: "ClassicPhotosTests",
             dependencies: [
                 "DemoOrigin", "HTTPTestClient", imaging, "Landscapes", "PhotoJobs",
-                "classicphotos",
+                "RawFiles", "classicphotos",
                 .product(name: "DurableJobFiles", package: "swift-operations"),
                 .product(name: "DurableJobs", package: "swift-operations"),
                 .product(name: "Logging", package: "swift-log"),

@@ -2,6 +2,7 @@
 #include "internal.h"
 
 #include <pthread.h>
+#include <vips/vector.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 // Set on each thread that has used libvips. The key's destructor frees the memory that libvips
@@ -45,6 +46,9 @@ static void set_up(void) {
     vips_cache_set_max_files(0);
     // Loaders such as SVG, PDF and ImageMagick must never read untrusted bytes.
     vips_block_untrusted_set(TRUE);
+    // Before 8.15, libvips compiles its loops with ORC, whose memory for code is not safe from
+    // threads that compile and free at the same time: shrinking two pictures could crash.
+    if (vips_version(0) * 100 + vips_version(1) < 815) vips_vector_set_enabled(FALSE);
     g_log_set_handler(
         "VIPS", G_LOG_LEVEL_MASK | G_LOG_FLAG_FATAL | G_LOG_FLAG_RECURSION, count_log, NULL);
     if (pthread_key_create(&thread_key, thread_ended)) return;

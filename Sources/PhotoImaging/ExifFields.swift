@@ -30,7 +30,8 @@ public struct ExifFields: Sendable, Hashable {
 extension ImageEngine {
     /// Reads the EXIF fields of a picture, without decoding any pixel.
     ///
-    /// Invalid values are left out. The EXIF block of a TIFF is not read.
+    /// Invalid values are left out. The EXIF block of a TIFF is not read. The start of a raw file
+    /// is enough if it contains the fields, as that of most raw files does.
     ///
     /// - Throws: the errors of ``inspect(_:limits:)``.
     public static func exif(

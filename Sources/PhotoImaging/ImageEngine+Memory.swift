@@ -64,7 +64,7 @@ extension ImageEngine {
         let pixels = Double(shape.size.pixelCount)
         let working =
             switch format {
-            case .jpeg: pixels
+            case .jpeg, .raw: pixels
             case .png, .tiff: 2 * written.bytes
             case .webp: written.bytes + 6 * pixels
             case .gif: (written.frames > 1 ? written.bytes : 0) + 16 * pixels

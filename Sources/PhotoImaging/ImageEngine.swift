@@ -42,8 +42,8 @@ public enum ImageEngine {
     /// Reads a picture's header and checks it against the limits, without decoding any pixel.
     ///
     /// - Throws: ``ImagingError/emptyInput``, ``ImagingError/unknownFormat(looksLike:)``,
-    ///   ``ImagingError/formatNotAllowed(_:allowed:)``, ``ImagingError/tooLarge(size:limit:)`` or
-    ///   ``ImagingError/decodeFailed(detail:)``.
+    ///   ``ImagingError/formatNotAllowed(_:allowed:)``, ``ImagingError/noPictureInRawFile``,
+    ///   ``ImagingError/tooLarge(size:limit:)`` or ``ImagingError/decodeFailed(detail:)``.
     public static func inspect(
         _ bytes: [UInt8], limits: ImageLimits = .standard
     ) throws(ImagingError) -> ImageInfo {
@@ -84,7 +84,8 @@ public enum ImageEngine {
         cancellation: ImagingCancellation? = nil
     ) throws(ImagingError) -> Bitmap {
         let boxSides = try shimBox(box)
-        var (info, header) = try readHeader(of: bytes, limits: limits, cancellation: cancellation)
+        var header = try readHeader(of: bytes, limits: limits, cancellation: cancellation)
+        let (info, bytes) = (header.info, header.picture)
         let readsFrames = parts.contains(.frames) && info.format.hasFrames
         if readsFrames { try limits.check(frames: info.frames, of: info.size.shrunk(toFit: box)) }
         var options = cvips_decode_options(
@@ -94,7 +95,7 @@ public enum ImageEngine {
         var decoded = cvips_decoded()
         let status = ImagingCancellation.withToken(of: cancellation) {
             cvips_decode(
-                bytes, bytes.count, info.format.shimFormat, &header, &options, $0, &decoded)
+                bytes, bytes.count, info.format.shimFormat, &header.shim, &options, $0, &decoded)
         }
         try check(status) {
             let isDamaged = status == .damaged

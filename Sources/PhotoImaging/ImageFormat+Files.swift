@@ -20,6 +20,7 @@ private struct FileTraits {
         case .tiff: self = Self.tiff
         case .heif: self = Self.heif
         case .avif: self = Self.avif
+        case .raw: self = Self.raw
         }
     }
 
@@ -42,6 +43,10 @@ private struct FileTraits {
             .map { .init(ImageFormat.brandMark, at: 4, $0) })
     static let avif = FileTraits(
         ["avif"], ["avif", "avis"].map { .init(ImageFormat.brandMark, at: 4, $0) })
+    /// Most of these files have the signature of TIFF. Their directories tell them from TIFF, as
+    /// ``RawFile`` says.
+    static let raw = FileTraits(
+        ["dng", "nef", "nrw", "cr2", "arw", "sr2", "orf", "rw2", "rwl", "pef", "srw"], [])
 }
 
 /// The bytes at the start of files of one kind: one group, or two groups at different offsets.
@@ -77,14 +82,26 @@ extension ImageFormat {
     /// read the format.
     ///
     /// Neither a file's name nor a server's `Content-Type` is reliable, so only the bytes count. A
-    /// match does not mean that the rest of the file is intact.
+    /// match does not mean that the rest of the file is intact. Most raw files begin as TIFF files
+    /// do, and are taken for them; ``ImageEngine/inspect(_:limits:)`` tells them apart.
     public init?(detecting bytes: some Sequence<UInt8>) {
         let start = Array(bytes.prefix(Self.signatureLength))
+        if RawFile.begins(start) {
+            self = .raw
+            return
+        }
         let match = Self.allCases.first { format in
             FileTraits(format).signatures.contains { $0.matches(start) }
         }
         guard let match else { return nil }
         self = match
+    }
+
+    /// Detects the format from the contents of a whole file, also that of raw files; nil if this
+    /// module does not read the format.
+    package init?(contents bytes: [UInt8]) {
+        self.init(detecting: bytes)
+        if self == .tiff, RawFile(bytes) != nil { self = .raw }
     }
 
     /// The main brand of a file built like an ISO base media file (HEIF, AVIF, MP4, …).

@@ -22,13 +22,19 @@ extension ImageFormat {
         let signatures: [(String, String)] = [
             ("%PDF-", "a PDF document"), ("%!PS", "a PostScript document"),
             ("8BPS", "a Photoshop document"), ("PK\u{3}\u{4}", "a ZIP archive"),
+            ("FUJIFILMCCD-RAW", "a Fujifilm raw file (RAF)"), ("FOVb", "a Sigma raw file (X3F)"),
+            ("\0MRM", "a Minolta raw file (MRW)"),
         ]
         for (signature, name) in signatures where bytes.starts(with: signature.utf8) {
             return name
         }
         if bytes.starts(with: [0x1F, 0x8B]) { return "a gzip archive" }
         if bytes.starts(with: [0, 0, 1, 0]) { return "an icon (ICO)" }
-        if brand(of: Array(bytes.prefix(signatureLength))) != nil { return "a video" }
+        switch brand(of: Array(bytes.prefix(signatureLength))) {
+        case "crx ": return "a Canon raw file (CR3)"
+        case .some: return "a video"
+        case nil: break
+        }
         let start = bytes.prefix(1024)
         if start.allSatisfy({ $0 == 0 }) { return "only zero bytes" }
         return guessText(start)

@@ -20,21 +20,30 @@ public enum ImageFormat: String, Sendable, CaseIterable, Codable {
     case heif
     /// HEIF with pictures in AV1; the same applies as to ``heif``.
     case avif
+    /// A camera's raw file that is built like TIFF: NEF, NRW, CR2, DNG, ARW, SR2, ORF, RW2, RWL,
+    /// PEF or SRW.
+    ///
+    /// Read only if ``ImageLimits/allowedFormats`` names it, and never written. What is decoded is
+    /// the largest JPEG that the camera has put into the file, with the orientation and the EXIF
+    /// fields of the raw file. ``ImageInfo/rawSize`` is the size of the raw data.
+    case raw
 
-    /// The media type for an HTTP `Content-Type`.
-    public var mediaType: String { "image/\(rawValue)" }
+    /// The media type for an HTTP `Content-Type`; raw files have no common one.
+    public var mediaType: String {
+        self == .raw ? "application/octet-stream" : "image/\(rawValue)"
+    }
 
     /// Whether ``ImageEngine/encode(_:as:quality:cancellation:)`` can write this format.
     ///
     /// The encoders of HEIF and AVIF are optional parts of libvips. The first call for one of these
     /// formats encodes a small picture to find out, which takes some 50 ms.
-    public var canEncode: Bool { cvips_can_encode(shimFormat) }
+    public var canEncode: Bool { self != .raw && cvips_can_encode(shimFormat) }
 
     /// Whether this format can contain several frames or pages that the engine reads and writes.
     public var hasFrames: Bool {
         switch self {
         case .webp, .gif, .tiff: true
-        case .jpeg, .png, .heif, .avif: false
+        case .jpeg, .png, .heif, .avif, .raw: false
         }
     }
 
@@ -42,7 +51,7 @@ public enum ImageFormat: String, Sendable, CaseIterable, Codable {
     public var hasDepth: Bool {
         switch self {
         case .png, .tiff, .heif, .avif: true
-        case .jpeg, .webp, .gif: false
+        case .jpeg, .webp, .gif, .raw: false
         }
     }
 
@@ -52,7 +61,7 @@ public enum ImageFormat: String, Sendable, CaseIterable, Codable {
         case .jpeg: [.exif, .xmp, .iptc]
         case .png, .webp, .heif, .avif: [.exif, .xmp]
         case .tiff: [.xmp, .iptc]
-        case .gif: []
+        case .gif, .raw: []
         }
     }
 
@@ -70,7 +79,7 @@ public enum ImageFormat: String, Sendable, CaseIterable, Codable {
     var maximumEncodedSide: Int {
         switch self {
         case .webp: 16_383
-        case .jpeg, .gif: 65_535
+        case .jpeg, .gif, .raw: 65_535
         // The encoders' own limits.
         case .heif, .avif: 16_384
         case .png, .tiff: Int(Int32.max)

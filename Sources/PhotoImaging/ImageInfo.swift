@@ -38,6 +38,10 @@ public struct ImageInfo: Sendable, Hashable {
     /// the frame of a WebP. The value is 0 if the decoder works line by line.
     public var bufferedBytes: Int
 
+    /// The size of the raw data of a raw file, whose largest JPEG has ``size``; nil for all other
+    /// formats, and if the file does not say it.
+    public var rawSize: PixelSize?
+
     /// A header with the given fields.
     public init(
         format: ImageFormat, size: PixelSize, hasAlpha: Bool = false, orientation: Int = 1,

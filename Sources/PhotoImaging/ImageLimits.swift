@@ -21,7 +21,8 @@ public struct ImageLimits: Sendable, Hashable {
     /// The formats that may be read.
     ///
     /// The default leaves out HEIF and AVIF: their decoders have the worst security record of all
-    /// formats, so an application has to enable them explicitly.
+    /// formats, so an application has to enable them explicitly. It also leaves out raw files,
+    /// which photos of strangers are not, and of which only a part is shown.
     public var allowedFormats: Set<ImageFormat>
 
     /// The default limits.

@@ -23,6 +23,9 @@ public enum ImagingError: Error, Sendable, Hashable {
     /// `name` has an article, as in "a BMP picture".
     case formatNotRead(name: String)
 
+    /// A raw file contains no JPEG that shows its photo.
+    case noPictureInRawFile
+
     /// The format is known, but ``ImageLimits/allowedFormats`` does not include it.
     case formatNotAllowed(ImageFormat, allowed: Set<ImageFormat>)
 
@@ -71,6 +74,9 @@ extension ImagingError: CustomStringConvertible {
         case .unknownFormat(let looksLike):
             Self.unknownFormatSentence(looksLike)
         case .formatNotRead(let name): Self.notReadSentence(name)
+        case .noPictureInRawFile:
+            "The raw file contains no JPEG that shows the photo, and raw data is not developed. "
+                + "Export the photo as JPEG with another program."
         case .formatNotAllowed(let format, let allowed):
             Self.notAllowedSentence(format, allowed)
         case .tooLarge(let size, let limit):
@@ -98,7 +104,7 @@ extension ImagingError: CustomStringConvertible {
     private static func unknownFormatSentence(_ looksLike: String?) -> String {
         let found = looksLike.map { "it looks like \($0)" } ?? "its first bytes are unknown"
         return "The file is not a picture of a known format: \(found). "
-            + "Use JPEG, PNG, WebP, GIF, TIFF, HEIC or AVIF."
+            + "Use JPEG, PNG, WebP, GIF, TIFF, HEIC, AVIF or a raw file that is built like TIFF."
     }
 
     private static func notReadSentence(_ name: String) -> String {

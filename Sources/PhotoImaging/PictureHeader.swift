@@ -18,17 +18,22 @@ extension ImageEngine {
     /// Reads a picture's header and what the file says of the photo, without decoding any pixel.
     ///
     /// The first bytes of a file are enough for most JPEGs and PNGs. The EXIF block of a TIFF is
-    /// not read. Blocks of more than 1 MiB are left out.
+    /// not read. Blocks of more than 1 MiB are left out. The start of a raw file is enough, too, if
+    /// it contains the file's directories: without the JPEG, the size is that of the raw data.
     ///
     /// - Throws: the errors of ``inspect(_:limits:)``.
     public static func header(
         of bytes: [UInt8], limits: ImageLimits = .standard
     ) throws(ImagingError) -> PictureHeader {
         let visit = HeaderVisit()
-        let (info, _) = try readHeader(
+        if let info = try rawInfo(of: bytes, limits: limits, visiting: visit) {
+            return PictureHeader(
+                info: info, fields: ExifFields(entries: visit.entries), xmp: nil, thumbnail: nil)
+        }
+        let header = try readHeader(
             of: bytes, limits: limits, cancellation: nil, visiting: visit)
         return PictureHeader(
-            info: info, fields: ExifFields(entries: visit.entries), xmp: visit.xmp,
+            info: header.info, fields: ExifFields(entries: visit.entries), xmp: visit.xmp,
             thumbnail: visit.thumbnail)
     }
 }

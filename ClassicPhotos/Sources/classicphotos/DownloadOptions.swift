@@ -26,8 +26,9 @@ struct DownloadOptions: ParsableArguments {
         name: .customLong("allow-format"),
         help: ArgumentHelp(
             """
-            Also decode downloads in HEIC and AVIF. Without this option, only your own files in \
-            these formats are decoded, because their decoders have had the most security faults.
+            Also decode downloads in HEIC and AVIF (heif), or cameras' raw files (raw). Without this \
+            option, only your own files in these formats are decoded. The decoders of HEIC and AVIF \
+            have had the most security faults. This option can be repeated.
             """,
             valueName: "format"))
     var allowedFormats: [OptionalFormat] = []
@@ -61,8 +62,7 @@ struct DownloadOptions: ParsableArguments {
     /// The limits on the headers of photos.
     var limits: SourceLimits {
         var limits = SourceLimits()
-        // HEIC and AVIF have the same container and the same risk.
-        if !allowedFormats.isEmpty { limits.downloads.allowedFormats.formUnion([.heif, .avif]) }
+        for format in allowedFormats { limits.downloads.allowedFormats.formUnion(format.formats) }
         guard let maximum = maximumPixels?.value else { return limits }
         for path in [\SourceLimits.files, \SourceLimits.downloads] {
             limits[keyPath: path].maximumPixels = maximum
@@ -78,6 +78,37 @@ struct DownloadOptions: ParsableArguments {
 enum OptionalFormat: String, ExpressibleByArgument, CaseIterable {
     /// The container of HEIC and AVIF.
     case heif
+    /// Raw files that are built like TIFF.
+    case raw
+
+    var formats: Set<ImageFormat> {
+        switch self {
+        // HEIC and AVIF have the same container and the same risk.
+        case .heif: [.heif, .avif]
+        case .raw: [.raw]
+        }
+    }
+}
+
+/// What becomes of cameras' raw files.
+struct RawOption: ParsableArguments {
+    enum Choice: String, ExpressibleByArgument, CaseIterable {
+        case show, skip
+    }
+
+    @Option(
+        name: .customLong("raw"),
+        help: ArgumentHelp(
+            """
+            What to do with cameras' raw files (NEF, CR2, DNG, ARW, ORF, RW2 and the like): show \
+            the JPEG that the camera has put into the file, or skip the file, for example because \
+            there is a JPEG of each photo beside it.
+            """,
+            valueName: "show|skip"))
+    var choice = Choice.show
+
+    /// Whether raw files are left out of lists.
+    var skips: Bool { choice == .skip }
 }
 
 /// A number of pixels, as in 2500000 or 2.5M.

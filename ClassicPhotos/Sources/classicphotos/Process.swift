@@ -141,7 +141,8 @@ struct Process: AsyncParsableCommand {
     private func load(with downloader: PhotoDownloader) async throws -> LoadedSource {
         try await LoadedSource(
             all: sources, enteringSubfolders: selection.recursive,
-            followingLinks: selection.follow, excluding: selection.exclude,
+            followingLinks: selection.follow, skippingRaw: selection.raw.skips,
+            excluding: selection.exclude,
             isZeroSeparated: isZeroSeparated, with: downloader)
     }
 
@@ -395,4 +396,6 @@ struct SelectionOptions: ParsableArguments {
 
     @Flag(help: "Also follow links that lead out of a folder.")
     var follow = false
+
+    @OptionGroup var raw: RawOption
 }

@@ -67,6 +67,8 @@ struct Serve: AsyncParsableCommand {
     @Flag(help: "Also follow links that lead out of the folder.")
     var follow = false
 
+    @OptionGroup var raw: RawOption
+
     @Option(help: "Shrink pictures to fit into a square with this side, in pixels.")
     var size: Int = 320
 
@@ -151,7 +153,8 @@ struct Serve: AsyncParsableCommand {
                     limits: downloading.downloadLimits, allowing: downloading.allowedHosts
                 ) { downloader in
                     let loaded = try await LoadedSource(
-                        source, followingLinks: follow, isChanging: true, with: downloader)
+                        source, followingLinks: follow, skippingRaw: raw.skips, isChanging: true,
+                        with: downloader)
                     for line in loaded.skippedFileLines { Terminal.writeError("\(line)\n") }
                     if let remark = loaded.remark { StandardOutput.writeLine(remark) }
                     if loaded.list.records.isEmpty {

@@ -17,16 +17,22 @@ struct LoadedSource {
     /// What was named beside other sources, and is none; each as a clause after its name.
     private var unusable: [PhotoSourceError] = []
     private let followsLinks: Bool
+    /// The number of raw files that were left out because the person said so.
+    private var skippedRawCount = 0
     /// Reads the folder again, which may have no photos any more; nil for all other sources.
     private(set) var rereading: (@Sendable () throws(PhotoSourceError) -> PhotoList)?
 
     /// Reads the source that the person named; otherwise ends the program with a message.
     ///
-    /// - Parameter isChanging: whether a folder may have no photos yet.
+    /// - Parameters:
+    ///   - skipsRaw: whether to leave out raw files.
+    ///   - isChanging: whether a folder may have no photos yet.
     init(
         _ argument: String, enteringSubfolders: Bool = true, followingLinks: Bool = false,
-        isChanging: Bool = false, with downloader: PhotoDownloader
+        skippingRaw skipsRaw: Bool = false, isChanging: Bool = false,
+        with downloader: PhotoDownloader
     ) async throws {
+        let list: PhotoList
         followsLinks = followingLinks
         do {
             let bytes = RawArguments.bytes(of: argument)
@@ -40,10 +46,14 @@ struct LoadedSource {
                 let rereading: @Sendable () throws(PhotoSourceError) -> PhotoList = {
                     () throws(PhotoSourceError) in
                     try PhotoList.read(
-                        changingFolder: url, named: name, followingLinks: followingLinks)
+                        changingFolder: url, named: name, followingLinks: followingLinks
+                    ).excludingRawFiles(if: skipsRaw)
                 }
                 list = try await Self.blocking {
-                    guard !isChanging else { return try rereading() }
+                    guard !isChanging else {
+                        return try PhotoList.read(
+                            changingFolder: url, named: name, followingLinks: followingLinks)
+                    }
                     return try PhotoList.read(
                         folder: url, named: name, enteringSubfolders: enteringSubfolders,
                         followingLinks: followingLinks)
@@ -61,6 +71,8 @@ struct LoadedSource {
                     bytes: content.bytes, named: argument, relativeTo: content.url)
                 folders = []
             }
+            self.list = list.excludingRawFiles(if: skipsRaw)
+            skippedRawCount = list.records.count - self.list.records.count
         } catch let error as PhotoSourceError {
             throw Stop(error.description, error)
         } catch let error as PhotoStageStop {
@@ -76,10 +88,12 @@ struct LoadedSource {
     /// A shell's `*` also names files and folders beside the photos that contain none. They are
     /// skipped, as those in a folder are, if there is another source.
     ///
-    /// - Parameter isZeroSeparated: whether the entries on standard input end with a zero byte.
+    /// - Parameters:
+    ///   - skipsRaw: whether to leave out raw files.
+    ///   - isZeroSeparated: whether the entries on standard input end with a zero byte.
     init(
         all arguments: [String], enteringSubfolders: Bool, followingLinks: Bool,
-        excluding patterns: [String],
+        skippingRaw skipsRaw: Bool, excluding patterns: [String],
         isZeroSeparated: Bool, with downloader: PhotoDownloader
     ) async throws {
         var sources: [LoadedSource] = []
@@ -109,9 +123,14 @@ struct LoadedSource {
         title = sources.first?.title ?? ""
         folders = sources.flatMap(\.folders)
         let joined = PhotoList.joining(lists)
-        list = joined.excluding(patterns)
-        if list.records.isEmpty {
+        let wanted = joined.excluding(patterns)
+        if wanted.records.isEmpty {
             throw Stop("There is nothing to process: --exclude leaves out all photos.")
+        }
+        list = wanted.excludingRawFiles(if: skipsRaw)
+        skippedRawCount = wanted.records.count - list.records.count
+        if list.records.isEmpty {
+            throw Stop("There is nothing to process: --raw skip leaves out all photos.")
         }
     }
 
@@ -163,7 +182,13 @@ struct LoadedSource {
             case let count:
                 "\(count) links lead out of the folder and were skipped; --follow includes them."
             }
-        let sentences = [files, links].compactMap(\.self)
+        let raw: String? =
+            switch skippedRawCount {
+            case 0: nil
+            case 1: "1 raw file was skipped."
+            case let count: "\(count) raw files were skipped."
+            }
+        let sentences = [files, raw, links].compactMap(\.self)
         return sentences.isEmpty ? nil : sentences.joined(separator: " ")
     }
 
@@ -203,6 +228,12 @@ struct LoadedSource {
         _ read: @escaping @Sendable () throws -> PhotoList
     ) async throws -> PhotoList {
         try await Task.detached(priority: .userInitiated) { try read() }.value
+    }
+}
+
+extension PhotoList {
+    fileprivate func excludingRawFiles(if isWanted: Bool) -> PhotoList {
+        isWanted ? excludingRawFiles() : self
     }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import OperationsTestSupport
 import PhotoImaging
+import RawFiles
 import Subprocess
 import Testing
 
@@ -129,7 +130,7 @@ struct ProcessOptionTests {
             try Data("Dear aunt,\n".utf8).write(to: source.appendingPathComponent("a letter.txt"))
             try Data([0, 1, 2]).write(to: source.appendingPathComponent("z.mp4"))
             try Data("{}".utf8).write(to: source.appendingPathComponent("package.json"))
-            try Data("raw".utf8).write(to: source.appendingPathComponent("IMG.CR2"))
+            try Data("raw".utf8).write(to: source.appendingPathComponent("IMG.CR3"))
             try FileManager.default.createDirectory(
                 at: source.appendingPathComponent("empty"), withIntermediateDirectories: true)
             let script = #"cd "$1" && "$2" process * --out ../out"#
@@ -143,7 +144,7 @@ struct ProcessOptionTests {
             for (name, reason) in [
                 ("a letter.txt", "is not the URL of a picture"), ("z.mp4", "neither a picture nor"),
                 ("package.json", "the list is empty"), ("empty", "contains no pictures"),
-                ("IMG.CR2", "it is a camera's raw file, which is not read: there is no decoder"),
+                ("IMG.CR3", "it is a Canon raw file (CR3), which is not read: there is no decoder"),
             ] {
                 #expect(
                     lines.contains {
@@ -178,6 +179,63 @@ struct ProcessOptionTests {
                 "process", source.path, "--out", results.path + "2", "--format", "jpg")
             #expect(asJPEG.code == .exited(0))
             #expect(asJPEG.output.contains("Wrote 5 of 5 photos"))
+        }
+    }
+
+    @Test func rawFilesAreProcessedByTheirJPEGs() async throws {
+        try await withPictures(1) { source, results in
+            let jpeg = Array(try Data(contentsOf: source.appendingPathComponent("photo1.jpg")))
+            for form in RawFileForm.allCases {
+                let file = form.bytes(around: jpeg, orientation: 6)
+                try Data(file).write(to: source.appendingPathComponent("\(form).\(form)"))
+            }
+            // A camera writes both; the JPEG keeps its name.
+            try Data(RawFileForm.arw.bytes(around: jpeg)).write(
+                to: source.appendingPathComponent("photo1.ARW"))
+            let outcome = try await classicphotos(
+                "process", source.path, "--out", results.path, "--filter", "none")
+            #expect(outcome.code == .exited(0), "\(outcome.errors)")
+            let names = RawFileForm.allCases.map { "\($0).jpg" }
+            #expect(
+                try files(below: results) == (names + ["photo1-2.jpg", "photo1.jpg"]).sorted())
+            #expect(
+                outcome.output.contains(
+                    "7 raw files: the JPEG in the file is small, and the raw data is not developed")
+            )
+            for name in names {
+                let copy = Array(try Data(contentsOf: results.appendingPathComponent(name)))
+                let fields = try ImageEngine.exif(of: copy)
+                #expect(fields.taken == "2021-03-04T05:06:07" && fields.lens == RawFileForm.lens)
+            }
+            let again = try await classicphotos(
+                "process", source.path, "--out", results.path, "--filter", "none")
+            #expect(again.output.contains("8 were up to date"), "\(again.output)")
+            let other = results.path + "2"
+            let skipping = try await classicphotos(
+                "process", source.path, "--out", other, "--raw", "skip")
+            #expect(skipping.code == .exited(0))
+            #expect(try files(below: URL(fileURLWithPath: other)) == ["photo1.jpg"])
+            #expect(skipping.output.contains("7 raw files were skipped."), "\(skipping.output)")
+            let none = try await classicphotos(
+                "process", source.path + "/nef.nef", "--out", other, "--raw", "skip")
+            #expect(none.code == .exited(2))
+            #expect(none.errors.contains("--raw skip leaves out all photos"))
+        }
+    }
+
+    @Test func rawFileWithoutJPEGSaysWhatToDo() async throws {
+        try await withPictures(1) { source, results in
+            let file = RawFileForm.nef.bytes(around: [])
+            try Data(file).write(to: source.appendingPathComponent("DSC_1.NEF"))
+            let outcome = try await classicphotos(
+                "process", source.path + "/DSC_1.NEF", "--out", results.path)
+            #expect(outcome.code == .exited(1))
+            #expect(
+                outcome.errors == """
+                    DSC_1.NEF: The raw file contains no JPEG that shows the photo, and raw data is \
+                    not developed. Export the photo as JPEG with another program.
+
+                    """)
         }
     }
 

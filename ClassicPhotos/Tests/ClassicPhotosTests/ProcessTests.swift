@@ -282,7 +282,7 @@ struct ProcessTests {
         try await withTemporaryFolder { folder in
             let source = folder.appendingPathComponent("in")
             try makePictures(1, in: source)
-            for name in ["IMG_1.CR2", "scan.bmp"] {
+            for name in ["IMG_1.CR3", "IMG_2.x3f", "scan.bmp"] {
                 try Data([0]).write(to: source.appendingPathComponent(name))
             }
             let outcome = try await classicphotos(
@@ -292,8 +292,10 @@ struct ProcessTests {
                 outcome.errors == """
                     scan.bmp: skipped, because it is a BMP picture, which is not read: its decoder \
                     is not safe with damaged or malicious files.
-                    IMG_1.CR2: skipped, because it is a camera's raw file, which is not read: there \
-                    is no decoder for it.
+                    IMG_1.CR3: skipped, because it is a Canon raw file (CR3), which is not read: \
+                    there is no decoder for it; export it as JPEG.
+                    IMG_2.x3f: skipped, because it is a camera's raw file of this kind, which is not \
+                    read: there is no decoder for it; export it as JPEG.
 
                     """)
         }

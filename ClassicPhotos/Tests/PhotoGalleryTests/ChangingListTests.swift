@@ -1,5 +1,7 @@
 import Foundation
+import NIOHTTP1
 import OperationsTestSupport
+import RawFiles
 import Testing
 
 @testable import PhotoGallery
@@ -163,6 +165,30 @@ struct ChangingListTests {
                 }
                 return event.contains(#""row":1"#) && event.contains(#""title":"Neu""#)
             }
+        }
+    }
+
+    /// A raw file is shown by its JPEG, and its original is a file to save.
+    @Test func rawFileIsShownAndSaved() async throws {
+        try await withGalleryOfFolder(["a.jpg"]) { gallery, folder in
+            let raw = RawFileForm.nef.bytes(around: try folder.bytes(of: "a.jpg"), orientation: 6)
+            try folder.write("b.NEF", bytes: raw)
+            try await waitForNames(["a.jpg", "b.NEF"], gallery)
+            let details = try await gallery.get("/api/photos/1/details").text
+            #expect(details.contains(#""format":"raw""#) && details.contains("Maker Model 5"))
+            #expect(details.contains(#""taken":"2021-03-04T05:06:07""#))
+            #expect(try await gallery.get("/api/photos/1/picture?fit=640").status == 200)
+            let (status, headers, _) = try await gallery.get("/api/photos/1/original")
+            #expect(status == 200)
+            #expect(headers.first(name: "content-type") == "application/octet-stream")
+            #expect(
+                headers.first(name: "content-disposition")?.hasPrefix(
+                    "attachment; filename=\"b.NEF\"") == true)
+            #expect(try await gallery.getBytes("/api/photos/1/original").bytes == raw)
+            let result = try await gallery.get("/api/photos/1/result").headers
+            #expect(
+                result.first(name: "content-disposition")?.hasPrefix(
+                    "attachment; filename=\"b.jpg\"") == true)
         }
     }
 

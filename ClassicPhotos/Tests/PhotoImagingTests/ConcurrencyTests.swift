@@ -38,6 +38,21 @@ import Testing
         #expect(failures.withLock { $0 } == [])
     }
 
+    /// Code that libvips compiles and frees on several threads crashed some of these calls.
+    @Test func manyPicturesAreShrunkAtTheSameTime() throws {
+        let file = try Pictures.file(.webp)
+        let box = PixelSize(width: 40, height: 40)
+        let expected = try ImageEngine.decode(file, fitting: box).pixels()
+        let differing = Mutex(0)
+        onEightThreads { _ in
+            for _ in 0..<600 {
+                let pixels = try? ImageEngine.decode(file, fitting: box).pixels()
+                if pixels != expected { differing.withLock { $0 += 1 } }
+            }
+        }
+        #expect(differing.withLock { $0 } == 0)
+    }
+
     @Test func threadsCanShareOneBitmap() throws {
         let picture = try Pictures.colorful(width: 300, height: 200)
         let filters: [ImageFilter] = [.sepia(), .tiltShift(), .vignette()]

@@ -2,31 +2,79 @@
 import CPhotoVips
 
 extension ImageEngine {
-    /// Reads a header and checks it against the limits; returns it in our form and in the shim's.
+    /// A header in our form and in the shim's.
+    struct Header {
+        let info: ImageInfo
+        var shim: cvips_info
+        /// The bytes of the picture: those of the file, or of the JPEG in a raw file.
+        let picture: [UInt8]
+    }
+
+    /// Reads a header and checks it against the limits.
     ///
     /// - Parameter visit: receives the parts of the header, before the limits are checked.
     static func readHeader(
         of bytes: [UInt8], limits: ImageLimits, cancellation: ImagingCancellation?,
         visiting visit: HeaderVisit? = nil
-    ) throws(ImagingError) -> (info: ImageInfo, header: cvips_info) {
+    ) throws(ImagingError) -> Header {
         try cancellation?.check()
+        let (format, raw) = try detect(bytes, limits: limits)
+        let picture = try raw?.requiredPicture ?? bytes
+        var header = cvips_info()
+        let status = ImagingCancellation.withToken(of: cancellation) { token in
+            guard let visit else {
+                return cvips_inspect(picture, picture.count, format.shimFormat, token, &header)
+            }
+            return visit.read(picture, format, token, &header)
+        }
+        try check(status) { .decodeFailed(detail: format.damage(in: picture, reading: "header")) }
+        var info = ImageInfo(format: format, header: header)
+        if let raw {
+            info.rawSize = raw.rawSize
+            if raw.hasXMP { info.metadataKinds.insert(.xmp) }
+            // The JPEG is copied out of the file.
+            info.bufferedBytes += picture.count
+        }
+        try limits.check(info)
+        return Header(info: info, shim: header, picture: picture)
+    }
+
+    /// The header of a raw file of which the JPEG lies beyond the given bytes, with the size of the
+    /// raw data; nil for everything else.
+    static func rawInfo(
+        of bytes: [UInt8], limits: ImageLimits, visiting visit: HeaderVisit
+    ) throws(ImagingError) -> ImageInfo? {
+        guard case (.raw, let raw?) = try detect(bytes, limits: limits), raw.endsEarly,
+            let size = raw.rawSize
+        else { return nil }
+        // The fields are read as those of a JPEG.
+        let head = ExifBlock.head(with: raw.exif.bytes)
+        var header = cvips_info()
+        try check(visit.read(head, .raw, nil, &header)) {
+            .decodeFailed(detail: ImageFormat.raw.damage(in: head, reading: "header"))
+        }
+        (header.width, header.height) = (.init(size.width), .init(size.height))
+        var info = ImageInfo(format: .raw, header: header)
+        info.rawSize = size
+        try limits.check(info)
+        return info
+    }
+
+    /// The format of a file, if it is allowed; and its directories if it is a raw file.
+    static func detect(
+        _ bytes: [UInt8], limits: ImageLimits
+    ) throws(ImagingError) -> (format: ImageFormat, raw: RawFile?) {
         guard !bytes.isEmpty else { throw .emptyInput }
         guard let format = ImageFormat(detecting: bytes) else {
             if let name = ImageFormat.unsafeFormat(of: bytes) { throw .formatNotRead(name: name) }
             throw .unknownFormat(looksLike: ImageFormat.guess(bytes))
         }
-        try limits.check(format)
-        var header = cvips_info()
-        let status = ImagingCancellation.withToken(of: cancellation) { token in
-            guard let visit else {
-                return cvips_inspect(bytes, bytes.count, format.shimFormat, token, &header)
-            }
-            return visit.read(bytes, format, token, &header)
+        if format == .raw || format == .tiff, let raw = RawFile(bytes) {
+            try limits.check(.raw)
+            return (.raw, raw)
         }
-        try check(status) { .decodeFailed(detail: format.damage(in: bytes, reading: "header")) }
-        let info = ImageInfo(format: format, header: header)
-        try limits.check(info)
-        return (info, header)
+        try limits.check(format)
+        return (format, nil)
     }
 
     /// Throws the error for a status; `failure` makes the error for a failure of the step itself.
@@ -72,6 +120,20 @@ extension ImageEngine {
     }
 }
 
+extension RawFile {
+    /// The JPEG as a file with the fields of the raw file.
+    fileprivate var requiredPicture: [UInt8] {
+        get throws(ImagingError) {
+            guard let picture else {
+                throw endsEarly
+                    ? .decodeFailed(detail: "the raw file ends too early, within its JPEG")
+                    : .noPictureInRawFile
+            }
+            return picture
+        }
+    }
+}
+
 extension ImageInfo {
     fileprivate init(format: ImageFormat, header: cvips_info) {
         let stored = PixelSize(width: Int(header.width), height: Int(header.height))
@@ -92,7 +154,8 @@ extension ImageInfo {
 extension ImageFormat {
     var shimFormat: cvips_format {
         switch self {
-        case .jpeg: .jpeg
+        // The JPEG in a raw file is decoded.
+        case .jpeg, .raw: .jpeg
         case .png: .png
         case .webp: .webp
         case .gif: .gif

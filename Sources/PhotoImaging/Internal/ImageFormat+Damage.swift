@@ -14,7 +14,7 @@ extension ImageFormat {
     private func endsEarly(_ bytes: [UInt8]) -> Bool {
         switch self {
         // Some cameras and editors append data, so the mark may be a little before the end.
-        case .jpeg: !contains([0xFF, 0xD9], in: bytes.suffix(4096))
+        case .jpeg, .raw: !contains([0xFF, 0xD9], in: bytes.suffix(4096))
         case .png: !contains(Array("IEND".utf8), in: bytes.suffix(4096))
         case .gif: !bytes.suffix(4096).contains(0x3B)
         case .webp: bytes.count < 12 || bytes.count < 8 + riffLength(bytes)

@@ -14,6 +14,7 @@ import PhotoImaging
 ///   correct.
 /// - All other photos, and photos with a wrong extension, get a number that no other name in the
 ///   list has.
+/// - Raw files come last: a camera writes a JPEG of the same name beside them.
 struct OutputNames: Sendable {
     private enum Naming {
         /// The plain name if the photo is written in the format of its extension, otherwise the
@@ -37,8 +38,11 @@ struct OutputNames: Sendable {
         }
         var shared: [Int: Naming] = [:]
         var numbered: Set<String> = []
-        for (position, record) in records.enumerated() where record.hasURL {
-            let stem = Stem(of: record)
+        let photos = records.indices.filter { records[$0].hasURL }
+        let order =
+            photos.filter { !records[$0].isRawFile } + photos.filter { records[$0].isRawFile }
+        for position in order {
+            let stem = Stem(of: records[position])
             guard var group = groups[stem.key], group.size > 1 else { continue }
             let isFirst = group.lastNumber == 0
             repeat {
@@ -75,7 +79,7 @@ struct OutputNames: Sendable {
         of record: PhotoRecord, at position: Int, writtenAs format: ImageFormat?
     ) -> [OutputPath] {
         let expected = format ?? Stem(of: record).expectedFormat
-        let formats = format != nil ? [] : ImageFormat.allCases.filter { $0 != expected }
+        let formats = format != nil ? [] : ImageFormat.written.filter { $0 != expected }
         return ([expected].compactMap(\.self) + formats).map {
             path(of: record, at: position, writtenAs: $0)
         }

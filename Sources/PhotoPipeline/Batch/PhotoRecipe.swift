@@ -73,6 +73,11 @@ public enum PhotoRemark: Sendable, Hashable, Codable {
     case metadataDropped(MetadataKind, as: ImageFormat)
     /// The result is a JPEG, because there is no encoder for the photo's format.
     case noEncoder(for: ImageFormat)
+    /// The result was made of the JPEG in a raw file, and not of the raw data.
+    case embeddedPicture
+    /// The same, and the JPEG is small: the result has less than 1,000 pixels on its longer side,
+    /// or less than half of the raw data's, although a larger one was wanted.
+    case smallEmbeddedPicture
 
     /// The remarks on a photo.
     ///
@@ -84,13 +89,16 @@ public enum PhotoRemark: Sendable, Hashable, Codable {
         var remarks: [PhotoRemark] = []
         if info.frames > frames { remarks.append(.firstFrameOnly) }
         if info.bitsPerChannel > 8, !format.hasDepth { remarks.append(.depthReduced(as: format)) }
-        if recipe.format == nil, !info.format.canEncode {
+        if info.format == .raw {
+            let isSmall = info.isSmallPart(of: recipe.size)
+            remarks.append(isSmall ? .smallEmbeddedPicture : .embeddedPicture)
+        } else if recipe.format == nil, !info.format.canEncode {
             remarks.append(.noEncoder(for: info.format))
         }
         guard recipe.keepsMetadata else { return remarks }
         for kind in MetadataKind.allCases where info.metadataKinds.contains(kind) {
-            // libvips does not read EXIF in TIFF.
-            let isRead = kind != .exif || info.format != .tiff
+            // libvips does not read EXIF in TIFF. The XMP of a raw file says how to develop it.
+            let isRead = kind == .exif ? info.format != .tiff : info.format != .raw
             if !isRead || !format.metadataKinds.contains(kind) {
                 remarks.append(.metadataDropped(kind, as: format))
             }
@@ -113,11 +121,28 @@ public enum PhotoRemark: Sendable, Hashable, Codable {
         case .noEncoder(let format):
             return "\(pictures()): written as JPEG, because there is no encoder for "
                 + "\(format.displayName)."
+        case .embeddedPicture, .smallEmbeddedPicture:
+            let files = "\(count) raw file\(count == 1 ? "" : "s")"
+            return self == .embeddedPicture
+                ? "\(files): the JPEG in the file was processed, not the raw data."
+                : "\(files): the JPEG in the file is small, and the raw data is not developed."
         }
     }
 }
 
+extension ImageInfo {
+    /// Whether the JPEG in a raw file is much smaller than the photo, although a larger picture is
+    /// wanted.
+    fileprivate func isSmallPart(of box: PixelSize?) -> Bool {
+        let enough = max(1_000, (rawSize?.longerSide ?? 0) / 2)
+        return size.longerSide < min(enough, box?.longerSide ?? .max)
+    }
+}
+
 extension ImageFormat {
+    /// The formats that a result may have, on some machine.
+    static let written = allCases.filter { $0 != .raw }
+
     /// The name for people.
     public var displayName: String { self == .webp ? "WebP" : rawValue.uppercased() }
 }

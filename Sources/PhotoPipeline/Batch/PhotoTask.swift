@@ -68,12 +68,12 @@ import Foundation
     /// The format of a result, by its path in a folder.
     public func format(of path: OutputPath, in folder: String) -> ImageFormat {
         guard let folder = LocalPath(folder) else { return .jpeg }
-        let formats = ImageFormat.allCases
+        let formats = ImageFormat.written
         return formats.first { self.path(in: folder, writtenAs: $0) == path } ?? .jpeg
     }
 
     /// The formats that the result may have.
-    var formats: [ImageFormat] { recipe.format.map { [$0] } ?? ImageFormat.allCases }
+    var formats: [ImageFormat] { recipe.format.map { [$0] } ?? ImageFormat.written }
 
     /// Whether the photo is a file, and not on the web.
     public var isLocal: Bool { URL(string: source)?.isFileURL ?? true }

@@ -32,7 +32,7 @@ extension ImageFormat {
     /// Whether all that describes a photo stands before its pixels, or there is nothing of it.
     fileprivate var beginsWithFields: Bool {
         switch self {
-        case .jpeg, .png, .gif: true
+        case .jpeg, .png, .gif, .raw: true
         case .webp, .tiff, .heif, .avif: false
         }
     }

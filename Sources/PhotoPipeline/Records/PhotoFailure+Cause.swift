@@ -85,6 +85,8 @@ extension PhotoFailure.Cause {
         case notAPicture
         /// The file is a picture in a format that is not read; `detail`.
         case formatNotRead
+        /// The raw file contains no JPEG that shows its photo.
+        case noPictureInRawFile
         /// The format is not allowed for this source; `format`.
         case formatNotAllowed
         /// The picture has too many pixels; `size`.

@@ -13,6 +13,8 @@ extension PhotoFailure.Cause {
         case .addressBlocked: " Use --allow-host \(values["allowed"] ?? "") to allow this host."
         case .formatNotAllowed where ["heif", "avif"].contains(values["format"]):
             " Use --allow-format heif to allow HEIC and AVIF in downloads."
+        case .formatNotAllowed where values["format"] == "raw":
+            " Use --allow-format raw to allow raw files in downloads."
         case .tooManyPixels, .tooManyFrames: " The flag is --max-pixels."
         case .damaged: " Use --accept-damaged to process what is left of it."
         case .fileExists: " Use --overwrite to replace such files."

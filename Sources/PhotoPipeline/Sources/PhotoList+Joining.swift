@@ -1,4 +1,6 @@
 #if PhotoPipeline
+import PhotoImaging
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -57,7 +59,25 @@ extension PhotoList {
     }
 }
 
+extension PhotoList {
+    /// Leaves out the photos that are raw files according to their names.
+    public func excludingRawFiles() -> PhotoList {
+        PhotoList(
+            records: records.filter { !$0.isRawFile }, skippedFileCount: skippedFileCount,
+            unsupportedFiles: unsupportedFiles, outwardLinkCount: outwardLinkCount,
+            folders: folders)
+    }
+}
+
 extension PhotoRecord {
+    /// Whether the name, or the file in the address, has the extension of a raw file.
+    var isRawFile: Bool {
+        let names = [nameBytes ?? Array(name.utf8), Array((url?.lastPathComponent ?? "").utf8)]
+        return names.contains {
+            PictureFiles.fileExtension(of: $0).flatMap { ImageFormat(fileExtension: $0) } == .raw
+        }
+    }
+
     fileprivate func prefixed(_ prefix: String) -> PhotoRecord {
         guard let url else { return self }
         let bytes = nameBytes.map { Array(prefix.utf8) + [UInt8(ascii: "/")] + $0 }

@@ -100,7 +100,7 @@ struct PhotoListBuilder {
         name: String, nameBytes: [UInt8]? = nil, url: URL, in folder: LocalPath? = nil
     ) throws(PhotoSourceError) {
         // A download is not worth its time either.
-        if let format = UnsupportedFormat(of: PhotoURL.name(of: url).utf8), format.isMistakable {
+        if let format = UnsupportedFormat(of: PhotoURL.name(of: url).utf8), format.isRaw {
             return try addFailure(
                 name: name, reason: format.sentence,
                 cause: .init(.formatNotRead, ["detail": format.name]))

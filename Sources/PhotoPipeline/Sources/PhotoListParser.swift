@@ -51,7 +51,7 @@ struct PhotoListParser {
 
     private func shape() throws(PhotoSourceError) -> Shape {
         let unsupported = UnsupportedFormat(of: source.utf8)
-        if let unsupported, unsupported.isMistakable { throw notRead(unsupported) }
+        if let unsupported, unsupported.isRaw { throw notRead(unsupported) }
         if PictureFiles.isPicture(bytes) { return .picture }
         if bytes.starts(with: "bplist0".utf8) { return .binaryPropertyList }
         // An empty file or a web page under a picture's name counts as a picture, which fails later
@@ -74,7 +74,7 @@ struct PhotoListParser {
     private func notRead(_ format: UnsupportedFormat) -> PhotoSourceError {
         PhotoSourceError(
             .notAList, source: source, problem: format.clause,
-            advice: "convert it to JPEG, PNG, TIFF or WebP")
+            advice: format.advice)
     }
 
     private func textShape() throws(PhotoSourceError) -> Shape {

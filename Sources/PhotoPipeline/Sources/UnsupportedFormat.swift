@@ -8,27 +8,38 @@ struct UnsupportedFormat {
     let name: String
 
     /// Why the format is not read, as a clause.
-    var reason: String {
+    private var problem: String {
         Self.unsafe.contains(name)
             ? "its decoder is not safe with damaged or malicious files"
             : "there is no decoder for it"
+    }
+
+    /// Why the format is not read, and for a raw file what to do, as a clause.
+    var reason: String { isRaw ? "\(problem); \(advice)" : problem }
+
+    /// What to do.
+    var advice: String {
+        isRaw ? "export it as JPEG" : "convert it to JPEG, PNG, TIFF or WebP"
     }
 
     private static let unsafe: Set = [
         "a BMP picture", "a JPEG XL picture", "a JPEG 2000 picture", "an SVG drawing",
     ]
 
-    /// Whether the files start like those of a format that is read, in which their first picture is
-    /// a small preview. So the name of such a file decides, before its bytes do.
-    var isMistakable: Bool { name == Self.raw }
+    /// Whether this is a camera's raw file. Many of them start like files that are read, in which
+    /// their first picture is a small preview. So the name of such a file decides, before its bytes
+    /// do.
+    var isRaw: Bool { Self.rawNames.contains(name) }
 
     /// A sentence for the place of a photo.
     var sentence: String { "This is \(name), which is not read: \(reason)." }
 
     /// A clause for the place of a source, after its name.
-    var clause: String { "it is \(name), which is not read: \(reason)" }
+    var clause: String { "it is \(name), which is not read: \(problem)" }
 
-    private static let raw = "a camera's raw file"
+    private static let rawNames: Set = [
+        "a Canon raw file (CR3)", "a Fujifilm raw file (RAF)", "a camera's raw file of this kind",
+    ]
 
     /// The format for a file's name; nil if the extension is unknown.
     init?(of name: some BidirectionalCollection<UInt8>) {
@@ -47,10 +58,11 @@ struct UnsupportedFormat {
     }()
 
     private static let formats = [
+        ("a Canon raw file (CR3)", "cr3"),
+        ("a Fujifilm raw file (RAF)", "raf"),
         (
-            raw,
-            "3fr arw cr2 cr3 crw dcr dng erf fff iiq k25 kdc mef mos mrw nef nrw orf pef raf raw rw2 "
-                + "rwl sr2 srf srw x3f"
+            "a camera's raw file of this kind",
+            "3fr crw dcr erf fff iiq k25 kdc mef mos mrw raw srf x3f"
         ),
         ("a BMP picture", "bmp dib"),
         ("a JPEG XL picture", "jxl"),

@@ -111,6 +111,7 @@ extension ImagingError {
         case .emptyInput: .init(.emptyFile)
         case .unknownFormat: .init(.notAPicture)
         case .formatNotRead(let name): .init(.formatNotRead, ["detail": name])
+        case .noPictureInRawFile: .init(.noPictureInRawFile)
         case .formatNotAllowed(let format, _): .init(.formatNotAllowed, ["format": format.rawValue])
         case .tooLarge(let size, _): .init(.tooManyPixels, ["size": "\(size)"])
         case .tooManyFrames(let frames, let size, _):
@@ -129,7 +130,7 @@ extension ImagingError {
         case .tooLarge, .tooManyFrames, .formatNotAllowed, .invalidArgument: false
         case .filterFailed, .encodeFailed, .invalidLook: false
         case .cancelled, .timedOut, .outOfMemory, .engineUnavailable: true
-        case .emptyInput, .unknownFormat, .formatNotRead, .decodeFailed: true
+        case .emptyInput, .unknownFormat, .formatNotRead, .noPictureInRawFile, .decodeFailed: true
         }
     }
 }

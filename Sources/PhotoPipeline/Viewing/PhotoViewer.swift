@@ -114,7 +114,7 @@ public actor PhotoViewer {
             let (original, bytes) = try await loader.originalWithBytes(
                 of: PhotoLoader.Source(url: url, folder: record.folder), priority: .high)
             return PhotoFile(
-                bytes: bytes, format: ImageFormat(detecting: bytes),
+                bytes: bytes, format: ImageFormat(contents: bytes),
                 madeFrom: original.version.text, original: original)
         }
         keep(original, for: request)

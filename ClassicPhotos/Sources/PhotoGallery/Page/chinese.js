@@ -101,8 +101,9 @@ export const texts = {
   "failure-pictureTookTooLong": "处理图片超时，请重试。",
   "failure-emptyFile": "文件是空的，请重新下载或复制。",
   "failure-notAPicture": "此文件不是已知格式的图片。"
-    + "请使用 JPEG、PNG、WebP、GIF、TIFF、HEIC 或 AVIF。",
+    + "请使用 JPEG、PNG、WebP、GIF、TIFF、HEIC、AVIF 或 TIFF 结构的 RAW 文件。",
   "failure-formatNotRead": "不支持此文件的格式（{detail}），请转换为 PNG、TIFF 或 JPEG。",
+  "failure-noPictureInRawFile": "此 RAW 文件中没有 JPEG 图片，请用其他程序导出为 JPEG。",
   "failure-formatNotAllowed": "此处不允许 {format} 格式。",
   "failure-tooManyPixels": "图片有 {size} 像素，超过上限。可用 --max-pixels 提高上限。",
   "failure-tooManyFrames": "图片有 {frames} 帧，每帧 {size} 像素，总数超过上限。"

@@ -3,6 +3,7 @@ import Foundation
 import Operations
 import OperationsTestSupport
 import PhotoImaging
+import RawFiles
 import Synchronization
 import Testing
 
@@ -214,17 +215,23 @@ struct PhotoRemarkTests {
 
     private let size = PixelSize(width: 8, height: 8)
 
-    @Test func downloadedHEICNeedsPermission() async throws {
-        let heic = try encoded(as: .heif)
+    @Test(arguments: [
+        ("a.heic", "a.heic", "--allow-format heif to allow HEIC and AVIF"),
+        ("a.nef", "a.jpg", "--allow-format raw to allow raw files"),
+    ])
+    func downloadNeedsPermission(name: String, resultName: String, advice: String) async throws {
+        let file =
+            name == "a.heic"
+            ? try encoded(as: .heif) : RawFileForm.nef.bytes(around: try jpeg())
         try await withTemporaryFolder { folder in
             try await withScriptedOrigin({ connection in
                 while connection.readHead() != nil {
-                    connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(heic.count)\r\n\r\n")
-                    connection.send(bytes: heic)
+                    connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(file.count)\r\n\r\n")
+                    connection.send(bytes: file)
                 }
             }) { origin in
                 let list = try PhotoList.parse(
-                    bytes: Array("\(origin.url)/a.heic\n".utf8), named: "list.txt",
+                    bytes: Array("\(origin.url)/\(name)\n".utf8), named: "list.txt",
                     relativeTo: nil)
                 var results: [String] = []
                 for formats in [ImageLimits.standard, .ownFiles] {
@@ -246,10 +253,8 @@ struct PhotoRemarkTests {
                     results += texts.withLock { $0 }
                     await downloader.shutdown()
                 }
-                #expect(results.count == 2 && results.last == "a.heic")
-                #expect(
-                    results[0].hasSuffix(
-                        " Use --allow-format heif to allow HEIC and AVIF in downloads."))
+                #expect(results.count == 2 && results.last == resultName)
+                #expect(results[0].hasSuffix(" Use \(advice) in downloads."))
             }
         }
     }
@@ -267,6 +272,35 @@ struct PhotoRemarkTests {
         #expect(remarks(on: deep, as: .jpeg) == [.depthReduced(as: .jpeg)])
         let scan = ImageInfo(format: .tiff, size: size, metadataKinds: [.exif])
         #expect(remarks(on: scan) == [.metadataDropped(.exif, as: .tiff)])
+    }
+
+    @Test func partsOfRawFilesAreNamed() {
+        func remarks(_ side: Int, of rawSide: Int?, fitting box: Int? = nil) -> [PhotoRemark] {
+            var info = ImageInfo(
+                format: .raw, size: PixelSize(width: side, height: 10), metadataKinds: [.exif])
+            info.rawSize = rawSide.map { PixelSize(width: $0, height: 10) }
+            let size = box.map { PixelSize(width: $0, height: $0) }
+            return PhotoRemark.remarks(on: info, frames: 1, recipe: PhotoRecipe(size: size))
+        }
+        #expect(remarks(6_000, of: 6_000) == [.embeddedPicture])
+        #expect(remarks(3_000, of: 6_000) == [.embeddedPicture])
+        #expect(remarks(2_999, of: 6_000) == [.smallEmbeddedPicture])
+        #expect(remarks(999, of: nil) == [.smallEmbeddedPicture])
+        #expect(remarks(1_000, of: nil) == [.embeddedPicture])
+        // It is large enough for what is made of it.
+        #expect(remarks(640, of: 6_000, fitting: 320) == [.embeddedPicture])
+        #expect(remarks(640, of: 6_000, fitting: 641) == [.smallEmbeddedPicture])
+        var info = ImageInfo(format: .raw, size: size, metadataKinds: [.exif, .xmp])
+        info.rawSize = size
+        #expect(
+            self.remarks(on: info)
+                == [.smallEmbeddedPicture, .metadataDropped(.xmp, as: .jpeg)])
+        #expect(
+            PhotoRemark.embeddedPicture.sentence(for: 2)
+                == "2 raw files: the JPEG in the file was processed, not the raw data.")
+        #expect(
+            PhotoRemark.smallEmbeddedPicture.sentence(for: 1)
+                == "1 raw file: the JPEG in the file is small, and the raw data is not developed.")
     }
 
     @Test func sentencesCountPhotos() {

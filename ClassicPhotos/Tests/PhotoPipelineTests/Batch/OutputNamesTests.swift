@@ -49,6 +49,14 @@ import Foundation
         #expect(OutputNames.fileName(of: scans[0], writtenAs: .tiff) == "a.tif")
     }
 
+    /// A camera writes a JPEG of the same name beside a raw file.
+    @Test func rawFilesComeAfterTheirJPEGs() throws {
+        let photos = records(["a.ARW", "a.JPG", "b.NEF", "c.dng", "c.nef"])
+        #expect(
+            try names(of: photos, as: [.jpeg])
+                == ["a-2.jpg", "a.jpg", "b.jpg", "c.jpg", "c-2.jpg"])
+    }
+
     @Test func equalNamesAreNumberedInListOrder() throws {
         let equal = records(["Sea", "sea", "Sea.jpg", "../../Sea"])
         #expect(

@@ -10,6 +10,7 @@ import Testing
         (ImagingError.decodeFailed(detail: "it ends too early"), "--accept-damaged"),
         (.tooLarge(size: PixelSize(width: 9, height: 9), limit: "80 pixels"), "--max-pixels"),
         (.formatNotAllowed(.heif, allowed: [.jpeg]), "--allow-format heif"),
+        (.formatNotAllowed(.raw, allowed: [.jpeg]), "--allow-format raw"),
         (.formatNotAllowed(.tiff, allowed: [.jpeg]), ""),
         (.emptyInput, ""),
     ])

@@ -186,7 +186,7 @@ private func message(_ body: () throws -> Void) -> String {
             message { _ = try PhotoList.read(folder: scratch.url.appending(path: "in")) }
                 == "in: the folder contains no pictures, only 1 other file; expected files that "
                 + "end in .jpg .jpeg .jpe .jfif .png .webp .gif .tiff .tif .heic .heif .hif "
-                + ".avif")
+                + ".avif .dng .nef .nrw .cr2 .arw .sr2 .orf .rw2 .rwl .pef .srw")
     }
 
     @Test func namesNeedNotBeUTF8() throws {
@@ -229,9 +229,9 @@ private func message(_ body: () throws -> Void) -> String {
 
     @Test func unsupportedFormatsAreNamed() throws {
         let scratch = try Scratch()
-        // A camera's raw file starts with the signature of TIFF.
+        // Many raw files start with the signature of TIFF.
         let tiff: [UInt8] = [0x49, 0x49, 0x2A, 0]
-        for name in ["a.jpg", "b/raw.CR2", "c.bmp", "d.jxl", "notes.txt"] {
+        for name in ["a.jpg", "b/raw.IIQ", "c.bmp", "d.jxl", "notes.txt"] {
             try scratch.write("in/\(name)", tiff)
         }
         try scratch.write("in/notes.txt", Array("hello".utf8))
@@ -240,7 +240,7 @@ private func message(_ body: () throws -> Void) -> String {
         #expect(photos.records.map(\.name) == ["a.jpg"])
         #expect(
             photos.unsupportedFiles.map { "\($0.name): \($0.format)" } == [
-                "b/raw.CR2: a camera's raw file", "c.bmp: a BMP picture",
+                "b/raw.IIQ: a camera's raw file of this kind", "c.bmp: a BMP picture",
                 "d.jxl: a JPEG XL picture",
             ])
         #expect(photos.skippedFileCount == 1)
@@ -249,7 +249,8 @@ private func message(_ body: () throws -> Void) -> String {
         #expect(
             message { _ = try PhotoList.read(folder: folder) }.hasPrefix(
                 "in: the folder contains no pictures, only 4 other files (unsupported: "
-                    + "a BMP picture, a JPEG XL picture, a camera's raw file); expected"))
+                    + "a BMP picture, a JPEG XL picture, a camera's raw file of this kind); "
+                    + "expected"))
         #expect(
             message { _ = try PhotoList.read(file: folder.appending(path: "c.bmp")) }
                 == "c.bmp: it is a BMP picture, which is not read: its decoder is not safe with "
@@ -257,32 +258,49 @@ private func message(_ body: () throws -> Void) -> String {
                 + "convert it to JPEG, PNG, TIFF or WebP")
     }
 
-    /// A raw file starts like a TIFF file, whose first picture is a small preview.
-    @Test func rawFileIsNotTakenForItsPreview() throws {
+    /// Many raw files start like a TIFF file, whose first picture is a small preview.
+    @Test func rawFileOfUnknownKindIsNotTakenForItsPreview() throws {
         let scratch = try Scratch()
         let tiff = try encoded(as: .tiff)
-        let reason = "a camera's raw file, which is not read: there is no decoder for it"
-        for name in ["in/DSC_1.NEF", "in/a.dng"] {
+        func reason(_ kind: String) -> String {
+            "\(kind), which is not read: there is no decoder for it; export it as JPEG"
+        }
+        let (canon, other) = (
+            reason("a Canon raw file (CR3)"), reason("a camera's raw file of this kind")
+        )
+        for (name, reason) in [("in/DSC_1.CR3", canon), ("in/a.3fr", other)] {
             let file = try scratch.write(name, tiff)
             #expect(
                 message { _ = try PhotoList.read(file: file) }
-                    == "\(file.lastPathComponent): it is \(reason); convert it to JPEG, PNG, TIFF "
-                    + "or WebP")
+                    == "\(file.lastPathComponent): it is \(reason)")
         }
         try scratch.write("in/b.tif", tiff)
-        try scratch.link("in/c.tif", to: "DSC_1.NEF")
+        try scratch.link("in/c.tif", to: "DSC_1.CR3")
         let folder = try PhotoList.read(folder: scratch.url.appending(path: "in"))
-        #expect(folder.unsupportedFiles.map(\.name) == ["a.dng", "DSC_1.NEF"])
-        let lines = ["c.tif ✘ This is \(reason).", "b.tif → \(scratch.url.absoluteString)in/b.tif"]
+        #expect(folder.unsupportedFiles.map(\.name) == ["a.3fr", "DSC_1.CR3"])
+        let lines = ["c.tif ✘ This is \(canon).", "b.tif → \(scratch.url.absoluteString)in/b.tif"]
         #expect(folder.lines.sorted() == lines.sorted())
         let list = try scratch.write(
-            "list.txt", Array("in/DSC_1.NEF\nin/b.tif\nhttps://h/x.CR2\n".utf8))
+            "list.txt", Array("in/DSC_1.CR3\nin/b.tif\nhttps://h/x.3FR\n".utf8))
         let photos = try PhotoList.read(file: list)
         #expect(
             photos.lines == [
-                "DSC_1.NEF ✘ This is \(reason).", lines[1], "x.CR2 ✘ This is \(reason).",
+                "DSC_1.CR3 ✘ This is \(canon).", lines[1], "x.3FR ✘ This is \(other).",
             ])
         #expect(photos.records[0].state.failure?.cause?.code == .formatNotRead)
+    }
+
+    @Test func rawFilesOfKnownKindsArePhotos() throws {
+        let scratch = try Scratch()
+        for name in ["in/DSC_1.NEF", "in/DSC_1.JPG", "in/a.dng"] { try scratch.write(name) }
+        let photos = try PhotoList.read(folder: scratch.url.appending(path: "in"))
+        #expect(photos.records.map(\.name) == ["a.dng", "DSC_1.JPG", "DSC_1.NEF"])
+        #expect(photos.excludingRawFiles().records.map(\.name) == ["DSC_1.JPG"])
+        // The name of a file in a list counts, too.
+        let list = try scratch.write(
+            "list.json", Array(#"{"A": "in/DSC_1.NEF", "B": "in/DSC_1.JPG"}"#.utf8))
+        let named = try PhotoList.read(file: list)
+        #expect(named.excludingRawFiles().records.map(\.name) == ["B"])
     }
 
     @Test func pictureWithoutExtensionIsFoundBySignature() throws {

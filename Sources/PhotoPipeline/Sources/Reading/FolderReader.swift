@@ -158,7 +158,7 @@ struct FolderReader {
         }
     }
 
-    /// Excludes a camera's raw files, which start like TIFF files.
+    /// Excludes raw files that are not read and start like TIFF files.
     private func hasUnsupportedExtension(_ path: [UInt8]) -> Bool {
         UnsupportedFormat(of: path) != nil
     }
