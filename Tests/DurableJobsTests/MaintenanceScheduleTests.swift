@@ -27,6 +27,13 @@ struct MaintenanceScheduleTests {
         schedule.pruned(now: .seconds(31))
         #expect(!schedule.takesPruning(now: .seconds(90)))
         #expect(schedule.takesPruning(now: .seconds(91)))
+        // Four leases, if those are shorter.
+        var fast = MaintenanceSchedule(lease: .seconds(1), now: .zero)
+        #expect(!fast.takesPruning(now: .seconds(1)))
+        #expect(fast.takesPruning(now: .seconds(2)))
+        fast.pruned(now: .seconds(3))
+        #expect(!fast.takesPruning(now: .seconds(6)))
+        #expect(fast.takesPruning(now: .seconds(7)))
     }
 }
 #endif

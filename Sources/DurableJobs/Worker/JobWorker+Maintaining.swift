@@ -13,14 +13,19 @@ import Foundation
 
 /// When a worker performs the background steps that come less often than others. Pure.
 struct MaintenanceSchedule: Sendable {
+    /// Short leases are those of tests.
+    private static let longestPrunePeriod = Duration.seconds(60)
+
     private let rescuePeriod: Duration
+    private let prunePeriod: Duration
     private var nextRescue = Duration.zero
     private var nextRefresh: Duration
     private var nextPrune: Duration
 
     init(lease: Duration, now: Duration) {
         rescuePeriod = lease / 3
-        (nextRefresh, nextPrune) = (now + .seconds(1), now + .seconds(30))
+        prunePeriod = min(Self.longestPrunePeriod, lease * 4)
+        (nextRefresh, nextPrune) = (now + .seconds(1), now + prunePeriod / 2)
     }
 
     /// The pause between two turns.
@@ -39,7 +44,7 @@ struct MaintenanceSchedule: Sendable {
     /// Whether this turn moves history.
     func takesPruning(now: Duration) -> Bool { now >= nextPrune }
 
-    mutating func pruned(now: Duration) { nextPrune = now + .seconds(60) }
+    mutating func pruned(now: Duration) { nextPrune = now + prunePeriod }
 
     private static func take(
         _ next: inout Duration, every period: Duration, _ now: Duration
