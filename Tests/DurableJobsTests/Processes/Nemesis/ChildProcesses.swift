@@ -144,6 +144,14 @@ final class ChildProcesses: Sendable {
         return kill(process, SIGKILL) == 0
     }
 
+    /// Kills a process; returns false if it has ended before.
+    func end(process: Int32) -> Bool {
+        guard let slot = Self.workers.first(where: { self.process($0) == process }) else {
+            return false
+        }
+        return end(slot)
+    }
+
     /// Stops the process of a slot for a time; returns false if there is none at the moment.
     func stop(_ slot: Int, for time: Duration) async throws -> Bool {
         guard let process = process(slot) else { return false }
@@ -154,6 +162,9 @@ final class ChildProcesses: Sendable {
     }
 
     func askToEnd(_ process: Int32) { kill(process, SIGTERM) }
+
+    /// Stops a process, until ``goOn(_:)``.
+    func halt(_ process: Int32) { kill(process, SIGSTOP) }
 
     /// Continues a process that was stopped.
     func goOn(_ process: Int32) { kill(process, SIGCONT) }

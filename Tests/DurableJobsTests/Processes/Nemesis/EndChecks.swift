@@ -5,9 +5,12 @@ import Operations
 
 /// Checks that the discard of a job is an event in some process, and that workers stop in time.
 struct EndChecks {
-    /// How long a process may take after the end of an attempt until it reports what the store has
-    /// recorded.
+    /// How long a process may take until it reports what the store has recorded. It repeats the
+    /// report of an attempt's end to which the store gave no answer.
     private static let reportingTime = Duration.seconds(10)
+    /// The same for a job that no attempt has ended, after the first look that found it discarded:
+    /// the process reports it with the answer of the store.
+    private static let answerTime = Duration.milliseconds(500)
     /// How long a worker may take after its grace period, or after the last body that ignores its
     /// cancellation.
     private static let stoppingTime = Duration.seconds(1)
@@ -27,18 +30,22 @@ struct EndChecks {
     private var processes: [String: Int32] = [:]
     /// When processes were killed, or lost their leases and all that they had not reported.
     private var losses: [Int32: [Duration]] = [:]
-    /// When the body of an attempt ended, by the job.
-    private var ends: [JobID: [Duration]] = [:]
+    /// The looks between which jobs were discarded.
+    private var discardTimes: [JobID: Span] = [:]
+    /// When the store did not answer, or processes stood still.
+    private let disturbances: [Span]
     /// When the bodies of a process ended that ignore cancellations; nil for one that was killed.
     private var bodies: [Int32: [Duration?]] = [:]
 
-    init(_ entries: [RunLog.Entry]) {
-        var runs: [UInt64: (job: JobID, process: Int32, isObedient: Bool, end: Duration?)] = [:]
+    /// - Parameter disturbances: when the store did not answer, or processes stood still.
+    init(_ entries: [RunLog.Entry], samples: [StoreSample], disturbances: [Span]) {
+        self.disturbances = disturbances
+        var runs: [UInt64: (process: Int32, isObedient: Bool, end: Duration?)] = [:]
         for entry in entries {
             switch entry {
-            case .began(let run, let job, _, let process, _, let isObedient):
-                runs[run] = (job, process, isObedient, nil)
-            case .ended(let run, let time, _, _): runs[run]?.end = time
+            case .began(let run, _, _, let process, _, let isObedient):
+                runs[run] = (process, isObedient, nil)
+            case .ended(let run, let time, _, _, _): runs[run]?.end = time
             case .process(let identity, let process): processes[identity] = process
             case .killed(let process, let time, _):
                 if kills[process] == nil { kills[process] = time }
@@ -50,12 +57,18 @@ struct EndChecks {
             case .stopped(let process, let time, let pause):
                 stops[process]?.end = time
                 stops[process]?.pause = pause
-            case .free: break
+            case .leased, .deployed: break
             }
         }
-        for run in runs.values {
-            if let end = run.end { ends[run.job, default: []].append(end) }
-            if !run.isObedient { bodies[run.process, default: []].append(run.end) }
+        for run in runs.values where !run.isObedient {
+            bodies[run.process, default: []].append(run.end)
+        }
+        var last = Duration.zero
+        for sample in samples {
+            for job in sample.discarded where discardTimes[job] == nil {
+                discardTimes[job] = Span(start: last, end: sample.time)
+            }
+            last = sample.time
         }
     }
 
@@ -71,18 +84,23 @@ struct EndChecks {
 
     /// Whether the process that wrote an end may have had no time, or no lease, to report it.
     private func mayBeSilent(_ job: JobID, _ worker: String?) -> Bool {
-        // Any process may have taken the job from one that died.
-        guard let worker else { return losses.values.contains { !$0.isEmpty } }
-        guard let process = processes[String(worker.prefix(36))] else { return true }
-        let ends = ends[job, default: []]
-        return losses[process, default: []].contains { loss in
-            ends.contains { loss >= $0 && loss - $0 < Self.reportingTime }
+        // No look has found the job: it was discarded after the last one.
+        guard let time = discardTimes[job] else { return true }
+        let late = Span(start: time.start, end: time.end + Self.reportingTime)
+        if let worker {
+            guard let process = processes[String(worker.prefix(36))] else { return true }
+            return losses[process, default: []].contains { late.contains($0) }
         }
+        // Any process may have taken the job from one that died.
+        let soon = Span(start: time.start, end: time.end + Self.answerTime)
+        let isDisturbed = disturbances.contains { $0.overlap(soon) > .zero }
+        let span = isDisturbed ? late : soon
+        return losses.values.joined().contains { span.contains($0) }
     }
 
     /// Returns which workers did not stop in time.
     ///
-    /// - Parameter outages: when they could not reach the store, or stood still.
+    /// - Parameter outages: when hosts could not reach the store.
     func stopFindings(outages: [Span]) -> [String] {
         stops.values.compactMap { stop in
             guard let end = stop.end ?? kills[stop.process] else {

@@ -44,7 +44,8 @@ final class Nemesis: Sendable {
     private let disturbances = Locked<[Span]>([])
     /// The faults in which a process, or the store, stands still.
     private let standstills = Locked<[Span]>([])
-    private let samples = Locked<[LivenessChecks.Sample]>([])
+    private let samples: StoreSamples
+    private let historyText = Locked("")
 
     /// - Parameters:
     ///   - faults: the faults of all workers; see `Faults`.
@@ -57,6 +58,7 @@ final class Nemesis: Sendable {
         (self.settings, self.faults, self.seed) = (settings, faults, seed)
         (self.queue, self.hosts) = (queue, hosts)
         children = ChildProcesses(settings, faults: faults, on: hosts)
+        samples = StoreSamples(of: queue)
     }
 
     /// The faults, with their times.
@@ -68,47 +70,70 @@ final class Nemesis: Sendable {
     var summary: String {
         let (jobs, runs) = size.withLock { $0 }
         let faults = counts.withLock { $0 }.sorted { $0.key < $1.key }
-        return (["\(jobs) jobs", "\(runs) runs"] + faults.map { "\($0.value) \($0.key)" })
-            .joined(separator: ", ")
+        let texts = ["\(jobs) jobs", "\(runs) runs"] + faults.map { "\($0.value) \($0.key)" }
+        return (texts + historyText.withLock { $0.isEmpty ? [] : [$0] }).joined(separator: ", ")
     }
 
     /// Returns what is wrong in the end; nothing if the protocol holds.
     func run(_ length: Length, processFaults: [ProcessFault]) async throws -> [String] {
-        let checks = StoreChecks(queue: queue, folder: settings.folder)
         let isFile = !settings.store.hasPrefix("postgres:")
+        let history = NemesisHistory(count: settings.history, in: queue)
+        let first = settings.history > 0 ? try await history.store() : 0
+        let checks = StoreChecks(queue: queue, folder: settings.folder, first: first)
         try await checks.logCommits(isFile: isFile)
         if settings.isMixed { try await checks.refuseWords(isFile: isFile) }
         let isDrained = try await withThrowingTaskGroup(of: Void.self) { group in
             for slot in ChildProcesses.slots {
                 group.addTask { await self.children.keepAlive(slot) }
             }
+            group.addTask { await self.samples.collect(after: first) }
             let isDrained = try await self.disturb(length, processFaults)
+            samples.end()
             try await self.children.end()
             try await group.waitForAll()
             return isDrained
         }
-        let confirmed: [ClientLog.Entry] = LineFile.read(settings.confirmed)
+        var wrong = try await findings(checks)
+        if settings.history > 0 {
+            wrong += try await history.findings(until: first)
+            let moved = try await history.moved(until: first)
+            historyText.withLock { $0 = "\(moved) of \(settings.history) old jobs moved" }
+        }
+        if !isDrained { wrong.append("\(Self.unfinished) when the time was over") }
+        return wrong
+    }
+
+    /// Returns what is wrong with the jobs and the processes of the round.
+    private func findings(_ checks: StoreChecks) async throws -> [String] {
         let log = RunLog.read(settings.runs)
+        let samples = samples.samples
+        let outages = disturbances.withLock { $0 } + (hosts?.crashes ?? [])
+        let all = outages + standstills.withLock { $0 }
         let deaths = DeathChecks(log, deathLimit: settings.deathLimit)
-        let ends = EndChecks(log)
-        let (found, attempts) = try await checks.findings(confirmed, deaths, ends)
-        let runs = RunChecks(
-            log, crashes: hosts?.crashes ?? [], lease: settings.lease)
+        let ends = EndChecks(log, samples: samples, disturbances: all)
+        let (found, attempts) = try await checks.findings(
+            LineFile.read(settings.confirmed), deaths, ends)
+        var wrong = found
+        let runs = RunChecks(log, crashes: hosts?.crashes ?? [], lease: settings.lease)
         size.withLock { $0 = (attempts.count, runs.runs.count) }
-        let fencesItself = !faults.contains("no-watchdog")
-        var wrong = found + runs.findings(attempts: attempts, fencesItself: fencesItself)
+        wrong += runs.findings(
+            attempts: attempts, fencesItself: !faults.contains("no-watchdog"))
+        wrong += ends.stopFindings(outages: outages)
         wrong +=
-            LivenessChecks(
-                log, samples: samples.withLock { $0 },
-                disturbances: disturbances.withLock { $0 } + standstills.withLock { $0 }
-                    + (hosts?.crashes ?? []), lease: settings.lease
+            TakeoverChecks(
+                log, samples: samples, disturbances: all, lease: settings.lease,
+                deathLimit: settings.deathLimit
             ).findings()
-        wrong += ends.stopFindings(
-            outages: disturbances.withLock { $0 } + (hosts?.crashes ?? []))
+        if settings.pauseOfClient != nil {
+            wrong +=
+                LivenessChecks(
+                    log, samples: samples, disturbances: all, lease: settings.lease,
+                    deathLimit: settings.deathLimit
+                ).findings()
+        }
         wrong += LineFile.read(settings.problems) as [String]
         wrong += children.crashes + (hosts?.failures ?? [])
         if attempts.isEmpty { wrong.append("no job was stored") }
-        if !isDrained { wrong.append("\(Self.unfinished) when the time was over") }
         return wrong
     }
 
@@ -118,7 +143,7 @@ final class Nemesis: Sendable {
     private func disturb(_ length: Length, _ processFaults: [ProcessFault]) async throws -> Bool {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.disturbProcesses(processFaults) }
-            if settings.pauseOfClient != nil { group.addTask { await self.sampleJobs() } }
+            if settings.hasPoison { group.addTask { await self.poison() } }
             if settings.isMixed { group.addTask { await self.pruneOtherQueue() } }
             if let hosts {
                 group.addTask { try await self.disturb(hosts) }
@@ -149,6 +174,8 @@ final class Nemesis: Sendable {
             let start = Machine.timeSinceBoot
             if try await fault.strike(children, settings, queue, &random) {
                 note(fault.rawValue, start)
+            } else {
+                history.withLock { $0.append("\(start): no \(fault.rawValue) was possible") }
             }
             if fault.isStandstill {
                 standstills.withLock {
@@ -188,29 +215,22 @@ final class Nemesis: Sendable {
         }
     }
 
-    /// Notes which jobs wait. No event tells that a job goes on waiting.
-    private func sampleJobs() async {
-        let suspectDeaths = Int64(max(1, settings.deathLimit - 1))
+    /// Stores one job after another that kills its workers, beside the others.
+    private func poison() async {
         while !areFaultsOver.withLock({ $0 }) {
-            let time = Machine.timeSinceBoot
-            let rows = try? await queue.store.database.transaction(.reading) { [queue] session in
-                try session.query(
-                    """
-                    SELECT id, attempt, state, deaths FROM durable_job
-                    WHERE queue = ? AND state IN (2, 3) AND parked = 0
-                    """, [.text(queue.name)])
+            let path = "\(settings.folder)/poison"
+            let poison = SlowWord(
+                path: path, longestWait: 300, isObedient: true, isPoison: true)
+            if let job = try? await queue.enqueue(poison).id {
+                note("poison", Machine.timeSinceBoot)
+                // Its end needs no faults, and may come after them.
+                while !areFaultsOver.withLock({ $0 }),
+                    (try? await queue.info(job))?.state.isEnded != true
+                {
+                    try? await Task.sleep(for: .milliseconds(200))
+                }
             }
-            if let rows {
-                let sample = LivenessChecks.Sample(
-                    time: time,
-                    jobs: rows.map {
-                        LivenessChecks.Sample.Job(
-                            id: JobID($0.integer(0)), attempt: Int($0.integer(1)),
-                            isClaimed: $0.integer(2) == 3)
-                    }, hasSuspects: rows.contains { $0.integer(3) >= suspectDeaths })
-                samples.withLock { $0.append(sample) }
-            }
-            try? await Task.sleep(for: .milliseconds(100))
+            try? await Task.sleep(for: settings.lease)
         }
     }
 

@@ -63,10 +63,13 @@ struct NemesisWorker {
             if let entry = RunLog.Entry(event) { log.write(entry) }
         }
         log.write(.process(identity: Machine.processIdentity, number: getpid()))
+        let isDeployed = access(settings.deployed, F_OK) == 0
+        if isDeployed { log.write(.deployed(process: getpid())) }
         let worker = JobWorker(
-            queue, performing: [SlowWord.self], on: operations, options: options)
+            queue, performing: isDeployed ? [RenamedWord.self] : [SlowWord.self], on: operations,
+            options: options)
         log.worker.withLock { $0 = worker }
-        log.noteFreeSlots(operations.maxConcurrentOperationCount)
+        log.noteLease(width: operations.maxConcurrentOperationCount)
         let pauses = Pauses()
         let termination = stopped(worker, gracePeriod: settings.lease, log, pauses)
         if settings.isMixed {
@@ -214,7 +217,10 @@ struct NemesisClient {
                 isObedient: settings.hasObedientJobs && Bool.random(), dependencies: dependencies)
         }
         // The last job names the others in its arguments, so it is stored after them.
-        let first = try await queue.enqueue((1..<group).map { _ in job() })
+        let first = try await queue.enqueue((1..<group).map { _ in job() }) { _ in
+            // Some may fail too often while a deploy cannot decode them.
+            Int.random(in: 0..<20) == 0 ? [SlowWord.retries(1)] : []
+        }
         var graph = JobGraph()
         let last = graph.add(job(after: first.map(\.id)), after: first)
         return first.map(\.id) + [try await queue.enqueue(graph)[last].id]

@@ -16,6 +16,7 @@ import DurableJobsPostgres
 
 /// Rounds with all faults, for as long as `DURABLE_JOBS_NEMESIS_SECONDS` says, by the seed
 /// `DURABLE_JOBS_NEMESIS_SEED`. `make jobs-nemesis` runs them; each prints its result as one line.
+/// `DURABLE_JOBS_NEMESIS_HISTORY` is the number of old jobs in the rounds that have some.
 @Suite(.serialized, .timeLimit(.minutes(60)))
 struct NemesisRounds {
     static let environment = ProcessInfo.processInfo.environment
@@ -23,54 +24,32 @@ struct NemesisRounds {
     /// A folder for what a failed round leaves.
     static let remains = environment["DURABLE_JOBS_NEMESIS_REMAINS"]
 
-    /// Stopping and killing is more probable than what happens seldom.
-    static let processFaults: [ProcessFault] = [
-        .stop, .stop, .stop, .stopBeforePublishing, .stopBeforePublishing, .kill, .kill, .kill,
-        .evict, .retire, .killClient, .shiftClock,
-    ]
-    /// In every fourth round, no worker dies, so no job may be discarded.
-    static let harmlessFaults: [ProcessFault] = [
-        .stop, .stop, .stopBeforePublishing, .retire, .killClient, .shiftClock,
-    ]
-
-    /// In every fourth round, there are free slots, and nothing stands still.
-    static let quickFaults: [ProcessFault] = [.kill, .evict, .retire, .retire, .killClient]
-    static func hasFreeSlots(_ seed: UInt64) -> Bool { seed % 4 == 2 }
-
-    static func processFaults(_ seed: UInt64, hasHosts: Bool) -> [ProcessFault] {
-        if hasFreeSlots(seed) { return quickFaults }
-        let faults = seed % 4 == 1 ? harmlessFaults : processFaults
-        // Hosts have outages of their own.
-        return hasHosts ? faults : faults + [.outage]
-    }
-
-    /// The faults of the workers: in every third round, none fences itself.
-    static func faults(_ seed: UInt64) -> String {
-        seed % 3 == 0 ? "no-watchdog lose-answers pause" : "lose-answers pause"
-    }
+    /// The number of old jobs in the rounds that have some.
+    static let history =
+        environment["DURABLE_JOBS_NEMESIS_HISTORY"].flatMap(Int.init) ?? NemesisHistory.usualCount
 
     private func round(
         _ store: String, _ storage: JobStorage, _ folder: String, lease: Duration,
         on hosts: NemesisHosts?
     ) async throws -> [String] {
         let seed = NemesisTests.seed
-        let isQuiet = Self.hasFreeSlots(seed)
+        let plan = NemesisPlan(seed: seed, hasHosts: hosts != nil)
         let start = ContinuousClock.now
         let queue = try await JobQueue("tests", in: storage.withFiles())
         let settings = NemesisSettings(
             store: store, folder: folder, lease: lease, longestWait: 150, jobs: .max,
             awaitsResults: true, longestWaitOfLongJobs: 3 * Int(lease.milliseconds),
-            pauseOfClient: isQuiet ? .milliseconds(500) : nil,
-            pauseOfFaults: isQuiet ? lease * 2 : .zero,
-            hasObedientJobs: true, deathLimit: NemesisTests.deathLimit(seed), isMixed: true)
-        let nemesis = Nemesis(settings, faults: Self.faults(seed), seed: seed, queue, on: hosts)
+            pauseOfClient: plan.isQuiet ? .milliseconds(500) : nil,
+            pauseOfFaults: plan.isQuiet ? lease * 2 : .zero,
+            hasObedientJobs: true, deathLimit: plan.deathLimit, hasPoison: plan.kind == .poison,
+            history: plan.hasHistory ? Self.history : 0, isMixed: true)
+        let nemesis = Nemesis(settings, faults: plan.workerFaults, seed: seed, queue, on: hosts)
         let found = try await nemesis.run(
-            .time(.seconds(Self.seconds ?? 60)),
-            processFaults: Self.processFaults(seed, hasHosts: hosts != nil))
+            .time(.seconds(Self.seconds ?? 60)), processFaults: plan.processFaults)
         await queue.close()
         let time = (ContinuousClock.now - start).components.seconds
         let result = found.isEmpty ? "passed" : "\(found.count) findings"
-        print("nemesis: \(result) in \(time) s; \(nemesis.summary)")
+        print("nemesis: \(result) in \(time) s; \(plan.description); \(nemesis.summary)")
         if !found.isEmpty, let remains = Self.remains {
             let text = (found + nemesis.faultHistory).joined(separator: "\n")
             try Data(text.utf8).write(to: URL(filePath: "\(remains)/findings"))

@@ -48,6 +48,10 @@ struct NemesisSettings: Codable, Sendable {
     var hasObedientJobs: Bool
     /// After how many deaths of its workers a job is discarded.
     var deathLimit = Int.max
+    /// Whether there are jobs that kill their workers.
+    var hasPoison = false
+    /// The number of jobs that ended long ago.
+    var history = 0
     /// Whether the processes also use the store as in ``NemesisMixture``.
     var isMixed = false
 
@@ -57,6 +61,8 @@ struct NemesisSettings: Codable, Sendable {
     var problems: String { "\(folder)/problems.log" }
     /// The messages of the processes of a slot.
     func errors(_ slot: Int) -> String { "\(folder)/errors-\(slot)" }
+    /// Workers that start while this file exists cannot decode the jobs.
+    var deployed: String { "\(folder)/deployed" }
     /// The client enqueues no more jobs when this file exists.
     var enough: String { "\(folder)/enough" }
 

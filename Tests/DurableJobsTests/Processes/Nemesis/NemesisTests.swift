@@ -94,6 +94,15 @@ struct NemesisTests {
         #expect(findings.isEmpty, "\(findings.prefix(20).joined(separator: "; "))")
     }
 
+    /// Of the workers of one job, two lose their leases, and at most one is killed.
+    @Test(arguments: StoreKind.allCases)
+    func pursuitsDiscardNoJob(_ kind: StoreKind) async throws {
+        let findings = try await findings(
+            kind, "pause", longestWait: 250, deathLimit: 2, jobs: 24, length: .time(.seconds(6)),
+            [.pursue, .pursueToDeath])
+        #expect(findings.isEmpty, "\(findings.prefix(20).joined(separator: "; "))")
+    }
+
     /// Shows that the checks can fail: one protocol of the model's broken ones, by the seed.
     @Test func brokenProtocolIsFound() async throws {
         let chosen = Self.environment["DURABLE_JOBS_NEMESIS_BROKEN"].map {

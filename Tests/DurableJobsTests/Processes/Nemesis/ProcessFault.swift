@@ -39,12 +39,18 @@ enum ProcessFault: String {
     case shiftClock
     /// The store refuses all processes for longer than their lease.
     case outage
+    /// Workers of a program begin that cannot decode the jobs, and then those of the former again.
+    case deploy
+    /// The workers of one job stand still, both at the same time.
+    case pursue
+    /// The workers of one job stand still, and are killed, one after the other.
+    case pursueToDeath
 
     /// Whether a process, or the store, stands still. The process may hold a lock of the store.
     var isStandstill: Bool {
         switch self {
-        case .stop, .stopBeforePublishing, .outage: true
-        case .kill, .killClient, .evict, .retire, .shiftClock: false
+        case .stop, .stopBeforePublishing, .outage, .pursue, .pursueToDeath: true
+        case .kill, .killClient, .evict, .retire, .shiftClock, .deploy: false
         }
     }
 
@@ -69,6 +75,14 @@ enum ProcessFault: String {
         case .outage:
             try await StoreOutage.strike(settings.store, for: pause)
             return true
+        case .deploy:
+            return try await deploy(children, settings, slots: 1 + random.number(0..<2), pause)
+        case .pursue:
+            let pursuit = Pursuit(children: children, settings: settings, queue: queue)
+            return try await pursuit.stopBoth(for: pause)
+        case .pursueToDeath:
+            let pursuit = Pursuit(children: children, settings: settings, queue: queue)
+            return try await pursuit.stopAndKill()
         }
     }
 
@@ -108,6 +122,24 @@ enum ProcessFault: String {
             if ContinuousClock.now > end { return children.end(slot, wasStopping: true) }
             // The driver of the children notes the end, and nobody waits for it but this.
             try await Task.sleep(for: .milliseconds(10))
+        }
+        return true
+    }
+
+    /// Retires some workers, so that those which start after them are of another program, and those
+    /// some time later.
+    private func deploy(
+        _ children: ChildProcesses, _ settings: NemesisSettings, slots: Int, _ pause: Duration
+    ) async throws -> Bool {
+        let slots = ChildProcesses.workers.prefix(slots)
+        try Data().write(to: URL(filePath: settings.deployed))
+        for slot in slots { _ = try await retire(children, slot) }
+        try await Task.sleep(for: pause)
+        unlink(settings.deployed)
+        // Also a worker that has started meanwhile in place of one that ended by itself.
+        for slot in ChildProcesses.workers {
+            while children.process(slot) == nil { try await Task.sleep(for: .milliseconds(10)) }
+            _ = try await retire(children, slot)
         }
         return true
     }

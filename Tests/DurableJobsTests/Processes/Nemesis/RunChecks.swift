@@ -13,6 +13,8 @@ struct Span: Codable, Sendable {
     let start: Duration
     let end: Duration
 
+    func contains(_ time: Duration) -> Bool { time >= start && time <= end }
+
     /// How long both spans last at the same time.
     func overlap(_ other: Span) -> Duration {
         max(.zero, min(end, other.end) - max(start, other.start))
@@ -27,12 +29,14 @@ struct RunChecks {
     struct Run {
         let job: JobID
         let attempt: Int
+        let process: Int32
         let isObedient: Bool
         let start: Duration
         /// Nil if the run was killed.
         var end: Duration?
         var lease: Duration?
         var pauses: [Span] = []
+        var isCancelled = false
 
         /// How long the body ran in a time span.
         func runningTime(in span: Span) -> Duration {
@@ -45,18 +49,27 @@ struct RunChecks {
     /// The times in which the database lost transactions that it had not synced.
     let crashes: [Span]
     let lease: Duration
+    /// When processes were killed, or lost their leases.
+    private var losses: [Int32: [Duration]] = [:]
+    /// When processes were asked to stop.
+    private var stops: [Int32: Duration] = [:]
 
     init(_ entries: [RunLog.Entry], crashes: [Span], lease: Duration) {
         var runs: [UInt64: Run] = [:]
         for entry in entries {
             switch entry {
-            case .began(let number, let job, let attempt, _, let time, let isObedient):
+            case .began(let number, let job, let attempt, let process, let time, let isObedient):
                 runs[number] = Run(
-                    job: job, attempt: attempt, isObedient: isObedient, start: time)
-            case .ended(let number, let time, let lease, let pauses):
+                    job: job, attempt: attempt, process: process, isObedient: isObedient,
+                    start: time)
+            case .ended(let number, let time, let lease, let pauses, let isCancelled):
                 runs[number]?.end = time
                 runs[number]?.lease = lease
                 runs[number]?.pauses = pauses
+                runs[number]?.isCancelled = isCancelled
+            case .stopping(let process, let time, _): stops[process] = time
+            case .lostLease(let process, let time), .killed(let process, let time, _):
+                losses[process, default: []].append(time)
             default: break
             }
         }
@@ -70,6 +83,7 @@ struct RunChecks {
     func findings(attempts: [JobID: Int], fencesItself: Bool) -> [String] {
         var wrong: [String] = []
         if fencesItself { wrong += runs.compactMap(lateEnd) }
+        wrong += runs.compactMap(causelessCancellation)
         for (job, runs) in Dictionary(grouping: runs, by: \.job) {
             guard let count = attempts[job] else {
                 // A store that has crashed may have lost the job before it was confirmed.
@@ -94,6 +108,21 @@ struct RunChecks {
         let time = run.runningTime(in: Span(start: lease, end: end))
         guard time > Self.fencingTime else { return nil }
         return "attempt \(run.attempt) of job \(run.job) ran for \(time) after its lease"
+    }
+
+    /// Nobody cancels the jobs of a round. So a body is asked to end only because its worker stops,
+    /// or has lost its lease; not because of other jobs, or other workers.
+    private func causelessCancellation(_ run: Run) -> String? {
+        guard run.isCancelled, let end = run.end, !hasCrash(between: claim(run), end) else {
+            return nil
+        }
+        // The loss of a lease is reported by another thread.
+        let isLost = losses[run.process, default: []].contains {
+            $0 >= run.start && $0 <= end + Self.fencingTime
+        }
+        guard !isLost, stops[run.process].map({ $0 > end }) ?? true else { return nil }
+        return "attempt \(run.attempt) of job \(run.job) was cancelled, and process"
+            + " \(run.process) had its lease"
     }
 
     private func hasCrash(between start: Duration, _ end: Duration) -> Bool {

@@ -9,14 +9,15 @@ struct RunChecksTests {
     /// The entries of a run. The times are seconds.
     private func run(
         _ number: UInt64, attempt: Int, from start: Int, to end: Int, lease: Int,
-        pauses: [Span] = []
+        pauses: [Span] = [], isCancelled: Bool = false
     ) -> [RunLog.Entry] {
         [
             .began(
                 run: number, job: JobID(1), attempt: attempt, process: 1,
                 time: .seconds(start), isObedient: true),
             .ended(
-                run: number, time: .seconds(end), lease: .seconds(lease), pauses: pauses),
+                run: number, time: .seconds(end), lease: .seconds(lease), pauses: pauses,
+                isCancelled: isCancelled),
         ]
     }
 
@@ -44,6 +45,19 @@ struct RunChecksTests {
         #expect(findings(run(1, attempt: 3, from: 10, to: 11, lease: 20)) == 1)
     }
 
+    @Test func cancellationWithoutACauseIsFound() {
+        let cancelled = run(1, attempt: 1, from: 10, to: 12, lease: 20, isCancelled: true)
+        #expect(findings(cancelled) == 1)
+        func stopping(_ process: Int32, _ time: Int) -> [RunLog.Entry] {
+            [.stopping(process: process, time: .seconds(time), grace: .seconds(1))]
+        }
+        #expect(findings(cancelled + stopping(1, 11)) == 0)
+        #expect(findings(cancelled + stopping(1, 13)) == 1)
+        #expect(findings(cancelled + stopping(2, 11)) == 1)
+        #expect(findings(cancelled + [.lostLease(process: 1, time: .seconds(12))]) == 0)
+        #expect(findings(cancelled + [.lostLease(process: 1, time: .seconds(9))]) == 1)
+    }
+
     // MARK: Deaths
 
     /// Attempts of one job, of which the first began in process 1, the second in process 2, and so
@@ -68,9 +82,13 @@ struct RunChecksTests {
         "00000000-0000-0000-0000-00000000000\(process)"
     }
 
-    private func row(_ state: JobState, attempt: Int = 2, deaths: [Int32]) -> DeathChecks.Row {
+    private func row(
+        _ state: JobState, attempt: Int = 2, failures: Int = 0, retryLimit: Int = 0,
+        deaths: [Int32] = []
+    ) -> DeathChecks.Row {
         DeathChecks.Row(
-            job: JobID(1), state: state, attempt: attempt,
+            job: JobID(1), state: state, attempt: attempt, failures: failures,
+            retryLimit: retryLimit,
             deadWorkers: deaths.map { "\(identity($0)) worker" }, error: "workers died")
     }
 
@@ -105,6 +123,64 @@ struct RunChecksTests {
         #expect(deaths(attempts: 2, killed: [1]).findings(discarded: later).isEmpty)
     }
 
+    /// The job ran beside another one in process 2 when that was killed.
+    @Test func discardOfAJobThatWasNotAloneIsFound() {
+        func findings(otherFrom start: Int, to end: Int?, limit: Int = 2) -> Int {
+            var entries: [RunLog.Entry] = []
+            for number in 1...Int32(2) {
+                entries += [
+                    .process(identity: identity(number), number: number),
+                    .began(
+                        run: UInt64(number), job: JobID(1), attempt: Int(number), process: number,
+                        time: .seconds(Int(number)), isObedient: true),
+                    .killed(process: number, time: .seconds(9), wasStopping: false),
+                ]
+            }
+            entries.append(
+                .began(
+                    run: 7, job: JobID(2), attempt: 1, process: 2, time: .seconds(start),
+                    isObedient: true))
+            if let end {
+                entries.append(
+                    .ended(
+                        run: 7, time: .seconds(end), lease: nil, pauses: [], isCancelled: false))
+            }
+            return DeathChecks(entries, deathLimit: 2)
+                .findings(discarded: row(.discarded, deaths: [1, 2])).count
+        }
+        #expect(findings(otherFrom: 3, to: nil) == 1)
+        #expect(findings(otherFrom: 3, to: 8) == 0)
+        #expect(findings(otherFrom: 10, to: nil) == 0)
+    }
+
+    @Test func failuresThatNoDeployExplainsAreFound() {
+        let begun: [RunLog.Entry] = [
+            .began(
+                run: 1, job: JobID(1), attempt: 1, process: 1, time: .zero, isObedient: true)
+        ]
+        func findings(_ failures: Int, hasDeploys: Bool = true) -> Int {
+            let entries = begun + (hasDeploys ? [.deployed(process: 2)] : [])
+            let checks = DeathChecks(entries, deathLimit: 2)
+            return checks.findings(failures: row(.completed, attempt: 3, failures: failures)).count
+        }
+        #expect(findings(0) == 0)
+        #expect(findings(2) == 0)
+        // The first attempt has begun, so it did not fail.
+        #expect(findings(3) == 1)
+        #expect(findings(1, hasDeploys: false) == 1)
+    }
+
+    @Test func discardWithRetriesLeftIsFound() {
+        let checks = deaths(attempts: 1, killed: [])
+        func findings(_ failures: Int) -> Int {
+            checks.findings(
+                discarded: row(.discarded, attempt: 3, failures: failures, retryLimit: 1)
+            ).count
+        }
+        #expect(findings(2) == 0)
+        #expect(findings(1) == 1)
+    }
+
     // MARK: Events and stops
 
     /// The end of an attempt of job 1 in process 1, ten seconds after the start.
@@ -114,14 +190,26 @@ struct RunChecksTests {
             .began(
                 run: 1, job: JobID(1), attempt: 1, process: 1, time: .seconds(9),
                 isObedient: isObedient),
-            .ended(run: 1, time: .seconds(10), lease: nil, pauses: []),
+            .ended(
+                run: 1, time: .seconds(10), lease: nil, pauses: [], isCancelled: false),
         ]
     }
 
+    /// Looks find job 1 discarded after 10 s, and not at 9.9 s.
+    private func events(
+        _ entries: [RunLog.Entry], worker: String?, disturbances: [Span] = []
+    ) -> Int {
+        let samples = [9_900, 10_000, 10_100].map { time in
+            StoreSample(
+                time: .milliseconds(time), jobs: [], discarded: time < 10_000 ? [] : [JobID(1)])
+        }
+        return EndChecks(end() + entries, samples: samples, disturbances: disturbances)
+            .findings(discarded: [(job: JobID(1), worker: worker)]).count
+    }
+
     @Test func discardWithoutAnEventIsFound() {
-        let discarded: [(job: JobID, worker: String?)] = [(JobID(1), "\(identity(1)) worker")]
         func findings(_ entries: [RunLog.Entry]) -> Int {
-            EndChecks(end() + entries).findings(discarded: discarded).count
+            events(entries, worker: "\(identity(1)) worker")
         }
         #expect(findings([]) == 1)
         #expect(findings([.discarded(job: JobID(2))]) == 1)
@@ -131,7 +219,23 @@ struct RunChecksTests {
         #expect(findings([.lostLease(process: 1, time: .seconds(11))]) == 0)
         #expect(findings([.lostLease(process: 1, time: .seconds(40))]) == 1)
         #expect(findings([.killed(process: 2, time: .seconds(11), wasStopping: false)]) == 1)
-        #expect(EndChecks(end()).findings(discarded: [(JobID(1), nil)]).count == 1)
+    }
+
+    /// Any process may have discarded the job, if it was killed at this moment.
+    @Test func discardOfARescueWithoutAnEventIsFound() {
+        func findings(killedAfter milliseconds: Int, _ disturbances: [Span] = []) -> Int {
+            let time = Duration.milliseconds(milliseconds)
+            return events(
+                [.killed(process: 2, time: time, wasStopping: false)], worker: nil,
+                disturbances: disturbances)
+        }
+        #expect(events([], worker: nil) == 1)
+        #expect(findings(killedAfter: 9_800) == 1)
+        #expect(findings(killedAfter: 10_200) == 0)
+        #expect(findings(killedAfter: 10_800) == 1)
+        // A process that stood still was killed later.
+        let stop = Span(start: .seconds(9), end: .seconds(12))
+        #expect(findings(killedAfter: 10_800, [stop]) == 0)
     }
 
     @Test func workerThatDoesNotStopInTimeIsFound() {
@@ -141,7 +245,7 @@ struct RunChecksTests {
             EndChecks(
                 end(isObedient: isObedient) + [
                     .stopping(process: 1, time: .seconds(8), grace: .seconds(1))
-                ] + entries
+                ] + entries, samples: [], disturbances: []
             ).stopFindings(outages: outages).count
         }
         func stopped(_ time: Int, pause: Int = 0) -> RunLog.Entry {
@@ -161,22 +265,35 @@ struct RunChecksTests {
 
     // MARK: Liveness
 
-    /// Job 1 waits from 0 to 5 s, in the store or in a worker, while process 1 has a free slot.
+    /// Every 100 ms from 0 to 5 s.
+    private static let times = (0...50).map { Duration.milliseconds($0 * 100) }
+
+    /// Job 1 waits from 0 to 5 s, in the store or in a worker of process 2, while process 1 has a
+    /// free slot. The suspects are further jobs, which must run alone.
     private func waits(
-        isClaimed: Bool = false, hasSuspects: Bool = false, entries: [RunLog.Entry] = [],
+        isClaimed: Bool = false, suspects: Int = 0, entries: [RunLog.Entry] = [],
         disturbances: [Span] = [], freeUntil end: Int = 50
     ) -> Int {
-        let times = (0...50).map { Duration.milliseconds($0 * 100) }
-        let samples = times.map { time in
-            LivenessChecks.Sample(
-                time: time, jobs: [.init(id: JobID(1), attempt: 1, isClaimed: isClaimed)],
-                hasSuspects: hasSuspects)
+        let worker = isClaimed ? "\(identity(2)) worker" : nil
+        let others = (0..<suspects).map {
+            StoreSample.Job(id: JobID(2 + Int64($0)), attempt: 1, worker: nil, deaths: 2)
+        }
+        let samples = Self.times.map { time in
+            StoreSample(
+                time: time,
+                jobs: [.init(id: JobID(1), attempt: 1, worker: worker, deaths: 0)] + others,
+                discarded: [])
         }
         return LivenessChecks(
-            times.prefix(end + 1).map { RunLog.Entry.free(process: 1, time: $0) } + entries,
-            samples: samples,
-            disturbances: disturbances, lease: .seconds(1)
+            free(1, until: end) + [.process(identity: identity(2), number: 2)] + entries,
+            samples: samples, disturbances: disturbances, lease: .seconds(1), deathLimit: 3
         ).findings().count
+    }
+
+    private func free(_ process: Int32, until end: Int = 50) -> [RunLog.Entry] {
+        Self.times.prefix(end + 1).map {
+            .leased(process: process, time: $0, hasFreeSlot: true)
+        }
     }
 
     private func began(at time: Duration) -> RunLog.Entry {
@@ -186,16 +303,79 @@ struct RunChecksTests {
     @Test func jobThatWaitsBesideAFreeSlotIsFound() {
         #expect(waits() == 1)
         #expect(waits(freeUntil: 10) == 0)
-        #expect(waits(hasSuspects: true) == 0)
         // The body has begun.
         #expect(waits(isClaimed: true, entries: [began(at: .seconds(1))]) == 0)
         #expect(waits(isClaimed: true, entries: [began(at: .seconds(3))]) == 1)
-        // A worker that died had it, or still has it.
-        let death = RunLog.Entry.killed(process: 2, time: .seconds(1), wasStopping: false)
-        #expect(waits(entries: [death]) == 1)
-        #expect(waits(entries: [death], freeUntil: 30) == 0)
         let outage = Span(start: .seconds(0), end: .seconds(4))
         #expect(waits(disturbances: [outage]) == 0)
+    }
+
+    /// Nobody takes a job from a worker that has died before its lease has ended. A job in the
+    /// store need not wait for that.
+    @Test func jobOfADeadWorkerWaitsLonger() {
+        let death = RunLog.Entry.killed(process: 2, time: .zero, wasStopping: false)
+        #expect(waits(isClaimed: true, entries: [death]) == 1)
+        #expect(waits(isClaimed: true, entries: [death], freeUntil: 30) == 0)
+        #expect(waits(isClaimed: true, freeUntil: 30) == 1)
+        #expect(waits(entries: [death], freeUntil: 30) == 1)
+    }
+
+    /// One worker keeps its slots free for each job that must run alone; the others go on.
+    @Test func oneWorkerKeepsItsSlotsFreeForASuspect() {
+        #expect(waits(suspects: 1) == 0)
+        #expect(waits(suspects: 1, entries: free(3)) == 1)
+        #expect(waits(suspects: 2, entries: free(3)) == 0)
+    }
+
+    /// A process whose thread waits for a processor, for 60 of each 170 ms, may be late by as much.
+    @Test func timeWithoutAProcessorIsNotTheWorkers() {
+        func isFound(after milliseconds: Int) -> Bool {
+            let notes = (0...100).map { number in
+                RunLog.Entry.leased(
+                    process: 1, time: .milliseconds(number * 170), hasFreeSlot: true)
+            }
+            let end = Duration.milliseconds(milliseconds)
+            return !LeaseNotes(notes).processes(
+                since: end - LivenessChecks.patience, until: end, isFree: true
+            ).isEmpty
+        }
+        #expect(!isFound(after: 1_700))
+        #expect(isFound(after: 3_400))
+    }
+
+    // MARK: Jobs of dead workers
+
+    @Test func jobThatStaysWithADeadWorkerIsFound() {
+        func findings(
+            killedAt time: Int = 0, leasedFrom start: Int = 0, deaths: Int = 0,
+            disturbances: [Span] = []
+        ) -> Int {
+            let samples = Self.times.map { time in
+                StoreSample(
+                    time: time,
+                    jobs: [
+                        .init(
+                            id: JobID(1), attempt: 1, worker: "\(identity(2)) worker",
+                            deaths: deaths)
+                    ], discarded: [])
+            }
+            let leased = Self.times.dropFirst(start * 10).map {
+                RunLog.Entry.leased(process: 1, time: $0, hasFreeSlot: false)
+            }
+            return TakeoverChecks(
+                leased + [
+                    .process(identity: identity(2), number: 2),
+                    .killed(process: 2, time: .seconds(time), wasStopping: false),
+                ], samples: samples, disturbances: disturbances, lease: .seconds(1), deathLimit: 3
+            ).findings().count
+        }
+        #expect(findings() == 1)
+        #expect(findings(killedAt: 3) == 0)
+        // No other worker has lived for long enough.
+        #expect(findings(leasedFrom: 4) == 0)
+        // The death may discard the job, so it counts only when the worker does not come back.
+        #expect(findings(deaths: 2) == 0)
+        #expect(findings(disturbances: [Span(start: .zero, end: .seconds(5))]) == 0)
     }
 
     @Test func attemptsThatRunAtOnceAreFound() {

@@ -32,15 +32,19 @@ final class RunLog: Sendable {
         /// - Parameters:
         ///   - lease: the end of the lease as the worker knew it last.
         ///   - pauses: the times in which the body did nothing.
-        case ended(run: UInt64, time: Duration, lease: Duration?, pauses: [Span])
+        ///   - isCancelled: whether the body was asked to end.
+        case ended(
+            run: UInt64, time: Duration, lease: Duration?, pauses: [Span], isCancelled: Bool)
         /// A process that performs jobs has begun.
         case process(identity: String, number: Int32)
         /// The driver kills a process.
         ///
         /// - Parameter wasStopping: whether the store knew that the process was asked to stop.
         case killed(process: Int32, time: Duration, wasStopping: Bool)
-        /// A worker has a lease and a free slot, and was not asked to stop.
-        case free(process: Int32, time: Duration)
+        /// A process of a program that cannot decode the jobs has begun.
+        case deployed(process: Int32)
+        /// A worker has a lease, and was not asked to stop.
+        case leased(process: Int32, time: Duration, hasFreeSlot: Bool)
         /// A worker has lost its lease.
         case lostLease(process: Int32, time: Duration)
         /// A worker reports that a job was discarded.
@@ -106,11 +110,24 @@ final class RunLog: Sendable {
             notes.withLock { $0.lease = end }
         }
 
+        /// Kills the process, unless its worker was asked to stop: then the death would count for
+        /// nothing.
+        func killProcess() {
+            guard let worker = log.worker.withLock({ $0 }),
+                !worker.state.withLock({ $0.isStopping })
+            else { return }
+            log.write(
+                .killed(process: getpid(), time: Machine.timeSinceBoot, wasStopping: false))
+            kill(getpid(), SIGKILL)
+        }
+
         func end() {
             note()
             let notes = notes.withLock { $0 }
             log.write(
-                .ended(run: number, time: notes.last, lease: notes.lease, pauses: notes.pauses))
+                .ended(
+                    run: number, time: notes.last, lease: notes.lease, pauses: notes.pauses,
+                    isCancelled: Task.isCancelled))
             log.bodies.withLock { $0 -= 1 }
         }
     }
@@ -133,16 +150,19 @@ final class RunLog: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Notes again and again that the worker has a free slot, until the process ends.
-    func noteFreeSlots(_ width: Int) {
+    /// Notes again and again that the worker has a lease, until the process ends.
+    func noteLease(width: Int) {
         startTestThread { [self] in
             while true {
                 usleep(100_000)
-                guard let worker = self.worker.withLock({ $0 }), bodies.withLock({ $0 }) < width,
+                guard let worker = self.worker.withLock({ $0 }),
                     let end = worker.lease.withLock({ $0.end }), Machine.timeSinceBoot < end,
                     !worker.state.withLock({ $0.isStopping })
                 else { continue }
-                write(.free(process: getpid(), time: Machine.timeSinceBoot))
+                write(
+                    .leased(
+                        process: getpid(), time: Machine.timeSinceBoot,
+                        hasFreeSlot: bodies.withLock { $0 } < width))
             }
         }
     }

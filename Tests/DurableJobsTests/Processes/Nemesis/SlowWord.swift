@@ -24,6 +24,17 @@ struct SlowWord: Job {
     var dependencies: [JobID] = []
     /// Whether the store refuses the word; see ``StoreChecks/refuseWords(isFile:)``.
     var isRefused = false
+    /// The shortest of each of its two waits, in milliseconds.
+    var shortestWait = 0
+    /// Whether the body kills its process in place of the second wait.
+    var isPoison = false
+
+    /// Many retries with short pauses: a deploy that cannot decode the arguments ends sooner.
+    static var defaultTraits: [JobTrait] { [retries(1_000)] }
+
+    static func retries(_ limit: Int) -> JobTrait {
+        .retry(limit, backoff: .exponential(from: .milliseconds(100), max: .milliseconds(500)))
+    }
 
     func perform(in context: JobContext) async throws -> String {
         let run = try context.provided(RunLog.self).begin(context, isObedient: isObedient)
@@ -43,6 +54,7 @@ struct SlowWord: Job {
         try await pause(run) { true }
         let staged = try context.stagedFile(for: path)
         try Data(word.utf8).write(to: URL(filePath: staged))
+        if isPoison { run.killProcess() }
         try await pause(run) { isChecked.withLock { $0 } }
         if let text = early.withLock({ $0 }) { throw PermanentFailure(text) }
         try context.attach(Data(word.utf8))
@@ -64,12 +76,23 @@ struct SlowWord: Job {
     /// Takes a random time, during which a fault can strike. The time itself is what the test is
     /// about: there is no event to wait for.
     private func pause(_ run: RunLog.Run, until isDone: () -> Bool) async throws {
-        let end = ContinuousClock.now + .milliseconds(Int.random(in: 0...longestWait))
+        let wait = Int.random(in: shortestWait...max(shortestWait, longestWait))
+        let end = ContinuousClock.now + .milliseconds(wait)
         while ContinuousClock.now < end || !isDone() {
             run.note()
             if isObedient { try Task.checkCancellation() }
             await Task { try? await Task.sleep(for: .milliseconds(5)) }.value
         }
     }
+}
+
+/// The same jobs in a program whose developer has renamed a field without a new version: it decodes
+/// none of them.
+struct RenamedWord: Job {
+    static let name = SlowWord.name
+
+    var file: String
+
+    func perform(in context: JobContext) async throws -> String { file }
 }
 #endif

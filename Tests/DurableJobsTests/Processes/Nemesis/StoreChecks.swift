@@ -14,6 +14,8 @@ import Foundation
 struct StoreChecks: Sendable {
     let queue: JobQueue
     let folder: String
+    /// The jobs up to this number are history.
+    let first: Int64
 
     /// Writes each commit to a table without a unique index, from now on.
     func logCommits(isFile: Bool) async throws {
@@ -71,13 +73,16 @@ struct StoreChecks: Sendable {
         let deadWorkers: [String]
         let isUpstream: Bool
         let isUnpublished: Bool
+        let failures: Int
+        let retryLimit: Int
         let result: Data
         let error: String
         let arguments: Data
 
         var deaths: DeathChecks.Row {
             DeathChecks.Row(
-                job: id, state: state, attempt: attempt, deadWorkers: deadWorkers, error: error)
+                job: id, state: state, attempt: attempt, failures: failures,
+                retryLimit: retryLimit, deadWorkers: deadWorkers, error: error)
         }
     }
 
@@ -86,15 +91,16 @@ struct StoreChecks: Sendable {
             try session.query(
                 """
                 SELECT id, state, attempt, unpublished, result, error, arguments, deaths,
-                    dead_workers, is_upstream, worker
-                FROM durable_job WHERE queue = ? ORDER BY id
-                """, [.text(queue.name)]
+                    dead_workers, is_upstream, worker, failures, retry_limit
+                FROM durable_job WHERE queue = ? AND id > ? ORDER BY id
+                """, [.text(queue.name), .integer(first)]
             ).map {
                 Row(
                     id: JobID($0.integer(0)), state: $0.state(1), attempt: Int($0.integer(2)),
                     worker: $0.text(10),
                     deadWorkers: Deaths.workers($0.text(8), count: $0.integer(7)),
                     isUpstream: $0.flag(9), isUnpublished: $0.flag(3),
+                    failures: Int($0.integer(11)), retryLimit: Int($0.integer(12)),
                     result: $0.bytes(4) ?? Data(), error: $0.text(5) ?? "no end",
                     arguments: $0.bytes(6) ?? Data())
             }
@@ -118,6 +124,10 @@ struct StoreChecks: Sendable {
             let job = try SlowWord.decode(row.arguments, version: 1)
             wrong += deaths.findings(row.deaths)
             if job.isRefused, row.state == .discarded, row.error.contains("refuse") { continue }
+            wrong += deaths.findings(failures: row.deaths)
+            if job.isPoison, row.state != .discarded {
+                wrong.append("job \(row.id), which kills its workers, is \(row.state)")
+            }
             if row.state == .discarded {
                 wrong += deaths.findings(discarded: row.deaths)
                 continue
@@ -163,8 +173,9 @@ struct StoreChecks: Sendable {
             try session.query(
                 """
                 SELECT j.id, COUNT(c.job) FROM durable_job j LEFT JOIN commits c ON c.job = j.id
-                WHERE j.state = 10 OR c.job IS NOT NULL GROUP BY j.id HAVING COUNT(c.job) <> 1
-                """
+                WHERE j.id > ? AND (j.state = 10 OR c.job IS NOT NULL)
+                GROUP BY j.id HAVING COUNT(c.job) <> 1
+                """, [.integer(first)]
             ).map { "job \($0.integer(0)) was committed \($0.integer(1)) times" }
         }
     }
