@@ -19,10 +19,14 @@ struct DeathChecks {
         let error: String
     }
 
-    /// The processes that were killed before they were asked to stop.
-    private let killed: Set<Int32>
+    /// When processes were killed, of those that were not asked to stop before.
+    private var deaths: [Int32: Duration] = [:]
     /// The processes of the workers, by the first part of the workers' identifiers.
-    private let processes: [String: Int32]
+    private var processes: [String: Int32] = [:]
+    /// When the jobs were found discarded, and when the last look was. The processes that live then
+    /// are killed at the end of the round, and have not died for any job.
+    private let discardTimes: [JobID: Duration]
+    private let end: Duration
     /// The processes that began each attempt. A database that crashes may forget an attempt, and
     /// give its number again.
     private var runs: [JobID: [Int: Set<Int32>]] = [:]
@@ -36,9 +40,10 @@ struct DeathChecks {
     /// The bodies of each process, with the times of their ends.
     private var bodies: [Int32: [(job: JobID, start: Duration, end: Duration?)]] = [:]
 
-    init(_ entries: [RunLog.Entry], deathLimit: Int) {
-        var killed: Set<Int32> = []
-        var processes: [String: Int32] = [:]
+    init(_ entries: [RunLog.Entry], samples: [StoreSample], deathLimit: Int) {
+        self.deathLimit = deathLimit
+        discardTimes = samples.discardTimes.mapValues(\.end)
+        end = samples.last?.time ?? .zero
         var begun: [UInt64: (job: JobID, process: Int32, start: Duration, end: Duration?)] = [:]
         for entry in entries {
             switch entry {
@@ -51,14 +56,13 @@ struct DeathChecks {
             case .lostLease(let process, _): losesLease.insert(process)
             case .killed(let process, let time, let wasStopping):
                 if kills[process] == nil { kills[process] = time }
-                if !wasStopping { killed.insert(process) }
+                if !wasStopping, deaths[process] == nil { deaths[process] = time }
             default: break
             }
         }
         for run in begun.values {
             bodies[run.process, default: []].append((run.job, run.start, run.end))
         }
-        (self.killed, self.processes, self.deathLimit) = (killed, processes, deathLimit)
     }
 
     /// Returns what is wrong with the deaths that count for a job.
@@ -66,9 +70,11 @@ struct DeathChecks {
         let alive = row.deadWorkers.filter { worker in
             // A process that was killed before its first line has performed nothing.
             guard let process = processes[Self.identity(of: worker)] else { return true }
-            return !killed.contains(process)
+            return !hasDied(process, before: row)
         }
-        var wrong = alive.map { "job \(row.job) has the death of \($0), which was not killed" }
+        var wrong = alive.map {
+            "job \(row.job) (\(row.state)) has the death of \($0), which was not killed"
+        }
         if Set(row.deadWorkers.map(Self.identity)).count < row.deadWorkers.count {
             wrong.append("job \(row.job) has two deaths of one process: \(row.deadWorkers)")
         }
@@ -113,8 +119,13 @@ struct DeathChecks {
     private func possibleDeaths(_ row: Row) -> Int {
         let begun = runs[row.job] ?? [:]
         return (1...max(1, row.attempt)).count { attempt in
-            begun[attempt].map { !$0.isDisjoint(with: killed) } ?? true
+            begun[attempt].map { $0.contains { hasDied($0, before: row) } } ?? true
         }
+    }
+
+    /// Whether a process was killed before a job was found discarded, or before the last look.
+    private func hasDied(_ process: Int32, before row: Row) -> Bool {
+        deaths[process].map { $0 < discardTimes[row.job] ?? end } ?? false
     }
 
     /// Another job whose body ran in the process of a job's last attempt when that was killed; nil

@@ -31,7 +31,7 @@ struct EndChecks {
     /// When processes were killed, or lost their leases and all that they had not reported.
     private var losses: [Int32: [Duration]] = [:]
     /// The looks between which jobs were discarded.
-    private var discardTimes: [JobID: Span] = [:]
+    private let discardTimes: [JobID: Span]
     /// When the store did not answer, or processes stood still.
     private let disturbances: [Span]
     /// When the bodies of a process ended that ignore cancellations; nil for one that was killed.
@@ -39,7 +39,7 @@ struct EndChecks {
 
     /// - Parameter disturbances: when the store did not answer, or processes stood still.
     init(_ entries: [RunLog.Entry], samples: [StoreSample], disturbances: [Span]) {
-        self.disturbances = disturbances
+        (self.disturbances, discardTimes) = (disturbances, samples.discardTimes)
         var runs: [UInt64: (process: Int32, isObedient: Bool, end: Duration?)] = [:]
         for entry in entries {
             switch entry {
@@ -62,13 +62,6 @@ struct EndChecks {
         }
         for run in runs.values where !run.isObedient {
             bodies[run.process, default: []].append(run.end)
-        }
-        var last = Duration.zero
-        for sample in samples {
-            for job in sample.discarded where discardTimes[job] == nil {
-                discardTimes[job] = Span(start: last, end: sample.time)
-            }
-            last = sample.time
         }
     }
 

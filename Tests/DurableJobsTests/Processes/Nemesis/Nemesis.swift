@@ -109,7 +109,7 @@ final class Nemesis: Sendable {
         let samples = samples.samples
         let outages = disturbances.withLock { $0 } + (hosts?.crashes ?? [])
         let all = outages + standstills.withLock { $0 }
-        let deaths = DeathChecks(log, deathLimit: settings.deathLimit)
+        let deaths = DeathChecks(log, samples: samples, deathLimit: settings.deathLimit)
         let ends = EndChecks(log, samples: samples, disturbances: all)
         let (found, attempts) = try await checks.findings(
             LineFile.read(settings.confirmed), deaths, ends)

@@ -52,6 +52,7 @@ struct NemesisTests {
                     deathLimit: deathLimit)
                 let nemesis = Nemesis(settings, faults: faults, seed: seed, queue)
                 let findings = try await nemesis.run(length, processFaults: processFaults)
+                print("The round had \(nemesis.summary).")
                 await queue.close()
                 return findings
             }

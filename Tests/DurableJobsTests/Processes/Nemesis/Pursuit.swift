@@ -24,7 +24,11 @@ struct Pursuit {
     /// How long a worker may take to get the job, in leases: a busy one must end others before.
     private static let patience = 6
 
-    /// Both workers stand still at the same time, for less than four leases, and come back.
+    /// Both workers stand still at the same time, the second one for less than four leases, and
+    /// come back.
+    ///
+    /// - Parameter pause: the time after the second one's lease has ended. A lease is enough for
+    ///   others to take its jobs.
     func stopBoth(for pause: Duration) async throws -> Bool {
         let job = try await enqueue()
         guard let first = await holder(of: job) else { return false }
@@ -32,7 +36,7 @@ struct Pursuit {
         let second = await holder(of: job, after: first)
         if let second {
             children.halt(second.process)
-            try await Task.sleep(for: pause)
+            try await Task.sleep(for: settings.lease + pause)
             children.goOn(second.process)
         }
         children.goOn(first.process)
@@ -78,12 +82,12 @@ struct Pursuit {
         }
     }
 
-    /// Waits until a worker has recorded that it has not died.
+    /// Waits until the process of a worker that stood still has a lease again.
     private func hasReturned(_ holder: Holder) async -> Bool {
         await poll {
             try $0.query(
-                "SELECT 1 FROM durable_job_worker WHERE id = ? AND is_stopping = 1",
-                [.text(holder.worker)]
+                "SELECT 1 FROM durable_job_worker WHERE process = ? AND id <> ? AND {alive}",
+                [.integer(Int64(holder.process)), .text(holder.worker)]
             ).first.map { _ in true }
         } ?? false
     }

@@ -75,8 +75,13 @@ struct RunChecksTests {
             ]
         }
         entries += killed.map { .killed(process: $0, time: .seconds(9), wasStopping: false) }
-        return DeathChecks(entries, deathLimit: limit)
+        return DeathChecks(entries, samples: Self.lastLook, deathLimit: limit)
     }
+
+    /// Of the end of a round, after ten seconds. The kills before are of nine seconds.
+    private static let lastLook = [
+        StoreSample(time: .seconds(10), jobs: [], discarded: [])
+    ]
 
     private func identity(_ process: Int32) -> String {
         "00000000-0000-0000-0000-00000000000\(process)"
@@ -101,12 +106,33 @@ struct RunChecksTests {
         #expect(checks.findings(row(.cancelled, deaths: [3])).count == 1)
     }
 
+    /// At the end of a round all processes are killed.
+    @Test func deathBeforeTheKillIsFound() {
+        func findings(killedAt time: Int, discardedAt discard: Int? = nil) -> Int {
+            let looks = [5, 8, 10].map { look in
+                StoreSample(
+                    time: .seconds(look), jobs: [],
+                    discarded: discard.map { $0 <= look ? [JobID(1)] : [] } ?? [])
+            }
+            return DeathChecks(
+                [
+                    .process(identity: identity(1), number: 1),
+                    .killed(process: 1, time: .seconds(time), wasStopping: false),
+                ], samples: looks, deathLimit: 1
+            ).findings(row(.discarded, deaths: [1])).count
+        }
+        #expect(findings(killedAt: 9) == 0)
+        #expect(findings(killedAt: 11) == 1)
+        #expect(findings(killedAt: 9, discardedAt: 9) == 0)
+        #expect(findings(killedAt: 9, discardedAt: 6) == 1)
+    }
+
     @Test func deathOfAProcessThatWasAskedToStopIsFound() {
         let checks = DeathChecks(
             [
                 .process(identity: identity(1), number: 1),
                 .killed(process: 1, time: .seconds(1), wasStopping: true),
-            ], deathLimit: 2)
+            ], samples: Self.lastLook, deathLimit: 2)
         #expect(checks.findings(row(.cancelled, deaths: [1])).count == 1)
     }
 
@@ -145,7 +171,7 @@ struct RunChecksTests {
                     .ended(
                         run: 7, time: .seconds(end), lease: nil, pauses: [], isCancelled: false))
             }
-            return DeathChecks(entries, deathLimit: 2)
+            return DeathChecks(entries, samples: Self.lastLook, deathLimit: 2)
                 .findings(discarded: row(.discarded, deaths: [1, 2])).count
         }
         #expect(findings(otherFrom: 3, to: nil) == 1)
@@ -160,7 +186,7 @@ struct RunChecksTests {
         ]
         func findings(_ failures: Int, hasDeploys: Bool = true) -> Int {
             let entries = begun + (hasDeploys ? [.deployed(process: 2)] : [])
-            let checks = DeathChecks(entries, deathLimit: 2)
+            let checks = DeathChecks(entries, samples: Self.lastLook, deathLimit: 2)
             return checks.findings(failures: row(.completed, attempt: 3, failures: failures)).count
         }
         #expect(findings(0) == 0)

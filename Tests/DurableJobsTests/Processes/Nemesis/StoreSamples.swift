@@ -20,6 +20,21 @@ struct StoreSample: Sendable {
     let discarded: Set<JobID>
 }
 
+extension [StoreSample] {
+    /// The looks between which jobs were discarded.
+    var discardTimes: [JobID: Span] {
+        var times: [JobID: Span] = [:]
+        var last = Duration.zero
+        for sample in self {
+            for job in sample.discarded where times[job] == nil {
+                times[job] = Span(start: last, end: sample.time)
+            }
+            last = sample.time
+        }
+        return times
+    }
+}
+
 /// Looks at the store again and again: no event tells that a job goes on waiting.
 final class StoreSamples: Sendable {
     private static let period = Duration.milliseconds(100)
