@@ -74,6 +74,9 @@ final class ChildProcesses: Sendable {
             if slot == Self.client, status == EXIT_SUCCESS {
                 state.withLock { $0.hasClientEnded = true }
             }
+            if Self.workers.contains(slot), !state.withLock({ $0.isOver }) {
+                try? await Task.sleep(for: settings.pauseOfRestarts)
+            }
         }
         state.withLock { $0.ended += 1 }
     }

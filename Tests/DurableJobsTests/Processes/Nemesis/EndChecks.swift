@@ -28,6 +28,8 @@ struct EndChecks {
     private var stops: [Int32: Stop] = [:]
     private var kills: [Int32: Duration] = [:]
     private var processes: [String: Int32] = [:]
+    /// When the threads were blocked that resume who waits for the end of a worker.
+    private var blocked: [Int32: [Span]] = [:]
     /// When processes were killed, or lost their leases and all that they had not reported.
     private var losses: [Int32: [Duration]] = [:]
     /// The looks between which jobs were discarded.
@@ -57,6 +59,7 @@ struct EndChecks {
             case .stopped(let process, let time, let pause):
                 stops[process]?.end = time
                 stops[process]?.pause = pause
+            case .blocked(let process, let span): blocked[process, default: []].append(span)
             case .leased, .deployed: break
             }
         }
@@ -102,8 +105,12 @@ struct EndChecks {
             // Nobody can end a body that ignores its cancellation.
             let bodies = bodies[stop.process, default: []]
             let last = bodies.compactMap { $0 }.max() ?? .zero
-            let due = max(stop.start + stop.grace, min(last, end)) + Self.stoppingTime + stop.pause
             let span = Span(start: stop.start, end: end)
+            let blocked = self.blocked[stop.process, default: []]
+                .reduce(Duration.zero) { $0 + $1.overlap(span) }
+            let due =
+                max(stop.start + stop.grace, min(last, end)) + Self.stoppingTime + stop.pause
+                + blocked
             guard end > due, !outages.contains(where: { $0.overlap(span) > .zero }),
                 stop.end != nil || !bodies.contains(nil)
             else { return nil }

@@ -130,6 +130,7 @@ final class Nemesis: Sendable {
                     log, samples: samples, disturbances: all, lease: settings.lease,
                     deathLimit: settings.deathLimit
                 ).findings()
+            wrong += LeaseChecks(log, disturbances: all, lease: settings.lease).findings()
         }
         wrong += LineFile.read(settings.problems) as [String]
         wrong += children.crashes + (hosts?.failures ?? [])
@@ -143,7 +144,7 @@ final class Nemesis: Sendable {
     private func disturb(_ length: Length, _ processFaults: [ProcessFault]) async throws -> Bool {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.disturbProcesses(processFaults) }
-            if settings.hasPoison { group.addTask { await self.poison() } }
+            if settings.pauseOfClient != nil { group.addTask { await self.storeGroups() } }
             if settings.isMixed { group.addTask { await self.pruneOtherQueue() } }
             if let hosts {
                 group.addTask { try await self.disturb(hosts) }
@@ -215,22 +216,40 @@ final class Nemesis: Sendable {
         }
     }
 
-    /// Stores one job after another that kills its workers, beside the others.
-    private func poison() async {
+    /// Stores one group after another that one worker could take alone: as many long jobs as it has
+    /// slots, and short ones behind them, which must not wait while another worker is idle. Some
+    /// rounds put a job between them that kills its workers.
+    private func storeGroups() async {
+        let long = Int(settings.lease.milliseconds)
         while !areFaultsOver.withLock({ $0 }) {
-            let path = "\(settings.folder)/poison"
-            let poison = SlowWord(
-                path: path, longestWait: 300, isObedient: true, isPoison: true)
-            if let job = try? await queue.enqueue(poison).id {
-                note("poison", Machine.timeSinceBoot)
-                // Its end needs no faults, and may come after them.
-                while !areFaultsOver.withLock({ $0 }),
-                    (try? await queue.info(job))?.state.isEnded != true
-                {
-                    try? await Task.sleep(for: .milliseconds(200))
-                }
+            let name = "\(settings.folder)/\(UInt64.random(in: 0 ... .max))"
+            var jobs = (0..<8).map { number in
+                let wait = number < 4 ? long : 0
+                return SlowWord(
+                    path: "\(name)-\(number)", longestWait: max(wait, 50), isObedient: true,
+                    shortestWait: wait)
+            }
+            if settings.hasPoison {
+                let poison = SlowWord(
+                    path: name, longestWait: 300, isObedient: true, isPoison: true)
+                jobs.insert(poison, at: 4)
+            }
+            // A store that does not answer is no finding.
+            let stored = try? await queue.enqueue(jobs) { _ in [.priority(.high)] }.map(\.id)
+            if let stored {
+                note(settings.hasPoison ? "poison" : "group", Machine.timeSinceBoot)
+                await end(of: stored[4])
             }
             try? await Task.sleep(for: settings.lease)
+        }
+    }
+
+    /// Waits for the end of a job, which needs no faults and may come after them.
+    private func end(of job: JobID) async {
+        while !areFaultsOver.withLock({ $0 }),
+            (try? await queue.info(job))?.state.isEnded != true
+        {
+            try? await Task.sleep(for: .milliseconds(200))
         }
     }
 

@@ -70,6 +70,7 @@ struct NemesisWorker {
             options: options)
         log.worker.withLock { $0 = worker }
         log.noteLease(width: operations.maxConcurrentOperationCount)
+        if settings.hasBlockedPools { blockPool(for: settings.lease, log) }
         let pauses = Pauses()
         let termination = stopped(worker, gracePeriod: settings.lease, log, pauses)
         if settings.isMixed {
@@ -79,6 +80,24 @@ struct NemesisWorker {
         log.write(
             .stopped(process: getpid(), time: Machine.timeSinceBoot, pause: pauses.total))
         withExtendedLifetime(termination) {}
+    }
+}
+
+/// Blocks all threads of Swift's own pool again and again, as a program may, until the process
+/// ends.
+///
+/// Bodies then go on later. The lease, and all that is left of a worker, must not need the pool.
+private func blockPool(for lease: Duration, _ log: RunLog) {
+    startTestThread {
+        while true {
+            usleep(UInt32.random(in: 500_000..<3_000_000))
+            let time = lease * Double.random(in: 0.5...1.5)
+            let start = Machine.timeSinceBoot
+            log.write(.blocked(process: getpid(), span: Span(start: start, end: start + time)))
+            for _ in 0..<Machine.processorCount {
+                Task { usleep(UInt32(time.milliseconds * 1_000)) }
+            }
+        }
     }
 }
 

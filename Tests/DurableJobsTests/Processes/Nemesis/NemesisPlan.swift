@@ -40,6 +40,10 @@ struct NemesisPlan: Sendable {
     /// Whether the store has many jobs that ended long ago.
     var hasHistory: Bool { seed % 3 == 1 }
 
+    /// Whether the programs of the workers block the threads of Swift's own pool, each for longer
+    /// than its lease.
+    var hasBlockedPools: Bool { seed % 3 == 2 }
+
     /// The faults of the workers: in every third round, none fences itself.
     var workerFaults: String {
         seed % 3 == 0 ? "no-watchdog lose-answers pause" : "lose-answers pause"
@@ -70,6 +74,7 @@ struct NemesisPlan: Sendable {
     /// What the line of a result says about the round.
     var description: String {
         "\(kind), limit \(deathLimit)" + (hasHistory ? ", history" : "")
+            + (hasBlockedPools ? ", blocked pools" : "")
     }
 }
 #endif

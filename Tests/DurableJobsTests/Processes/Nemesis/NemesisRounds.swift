@@ -39,9 +39,11 @@ struct NemesisRounds {
         let settings = NemesisSettings(
             store: store, folder: folder, lease: lease, longestWait: 150, jobs: .max,
             awaitsResults: true, longestWaitOfLongJobs: 3 * Int(lease.milliseconds),
-            pauseOfClient: plan.isQuiet ? .milliseconds(500) : nil,
+            pauseOfClient: plan.isQuiet ? .milliseconds(800) : nil,
             pauseOfFaults: plan.isQuiet ? lease * 2 : .zero,
+            pauseOfRestarts: plan.isQuiet ? lease * 3 : .zero,
             hasObedientJobs: true, deathLimit: plan.deathLimit, hasPoison: plan.kind == .poison,
+            hasBlockedPools: plan.hasBlockedPools,
             history: plan.hasHistory ? Self.history : 0, isMixed: true)
         let nemesis = Nemesis(settings, faults: plan.workerFaults, seed: seed, queue, on: hosts)
         let found = try await nemesis.run(

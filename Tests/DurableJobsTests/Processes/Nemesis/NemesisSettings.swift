@@ -44,12 +44,16 @@ struct NemesisSettings: Codable, Sendable {
     var pauseOfClient: Duration?
     /// A time between two faults, beside a short one at random.
     var pauseOfFaults = Duration.zero
+    /// How long a worker is missing after its end, so that others have to take its jobs.
+    var pauseOfRestarts = Duration.zero
     /// Whether some bodies end when they are cancelled.
     var hasObedientJobs: Bool
     /// After how many deaths of its workers a job is discarded.
     var deathLimit = Int.max
     /// Whether there are jobs that kill their workers.
     var hasPoison = false
+    /// Whether the programs of the workers block the threads of Swift's own pool.
+    var hasBlockedPools = false
     /// The number of jobs that ended long ago.
     var history = 0
     /// Whether the processes also use the store as in ``NemesisMixture``.

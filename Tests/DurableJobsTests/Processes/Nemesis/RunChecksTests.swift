@@ -369,6 +369,24 @@ struct RunChecksTests {
         #expect(isFound(after: 3_400))
     }
 
+    @Test func lossOfALeaseWithoutACauseIsFound() {
+        func findings(
+            at milliseconds: Int, leasedUntil end: Int = 50, disturbances: [Span] = []
+        ) -> Int {
+            LeaseChecks(
+                free(1, until: end) + [.lostLease(process: 1, time: .milliseconds(milliseconds))],
+                disturbances: disturbances, lease: .seconds(1)
+            ).findings().count
+        }
+        #expect(findings(at: 3_000) == 1)
+        // The process stood still.
+        #expect(findings(at: 3_000, leasedUntil: 20) == 0)
+        #expect(findings(at: 500) == 0)
+        let stop = Span(start: .seconds(1), end: .milliseconds(1_500))
+        #expect(findings(at: 3_000, disturbances: [stop]) == 0)
+        #expect(findings(at: 4_500, disturbances: [stop]) == 1)
+    }
+
     // MARK: Jobs of dead workers
 
     @Test func jobThatStaysWithADeadWorkerIsFound() {

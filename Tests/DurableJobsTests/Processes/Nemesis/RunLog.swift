@@ -45,6 +45,8 @@ final class RunLog: Sendable {
         case deployed(process: Int32)
         /// A worker has a lease, and was not asked to stop.
         case leased(process: Int32, time: Duration, hasFreeSlot: Bool)
+        /// The program blocks all threads of Swift's own pool.
+        case blocked(process: Int32, span: Span)
         /// A worker has lost its lease.
         case lostLease(process: Int32, time: Duration)
         /// A worker reports that a job was discarded.
