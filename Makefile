@@ -336,8 +336,9 @@ fuzz-long:
 	$(MAKE) fuzz FUZZ_SECONDS=600
 
 # Runs durable jobs under random faults: ROUNDS seeds from SEED on, each for SECONDS, with hosts in
-# network namespaces on PostgreSQL, and with processes on SQLite. The hosts need root. A later call
-# continues with the seeds that have not passed.
+# network namespaces on PostgreSQL, and with processes of one host on both stores. The hosts need
+# root. A later call continues with the seeds that have not passed. In every third round, the store
+# has 30,000 old jobs, or as many as DURABLE_JOBS_NEMESIS_HISTORY says.
 SECONDS ?= 60
 SEED ?= 1
 ROUNDS ?= 100
