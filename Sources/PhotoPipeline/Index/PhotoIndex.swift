@@ -14,8 +14,8 @@ import Foundation
 ///
 /// One operation a photo reads what its file says before the pixels, and the files with XMP beside
 /// it. The operations run in the background and leave a processor to the photos on the screen. With
-/// a ``PhotoIndexFile``, later runs of the program read only the files that are new or changed. A
-/// photo on the web is known once it was decoded.
+/// a file, which <doc:PhotoIndexFile> describes, later runs of the program read only what is new or
+/// changed. A photo on the web is known once it was decoded.
 ///
 /// All methods are thread-safe.
 public final class PhotoIndex: Sendable {
@@ -23,6 +23,8 @@ public final class PhotoIndex: Sendable {
         var facts: PhotoFacts
         /// The version of the sidecars that were read; nil if the header was not read.
         var sidecars: UInt64?
+        /// The file whose facts are in the file of the index; nil for a file that may change.
+        var key: PhotoFileKey?
     }
 
     struct State {
@@ -47,8 +49,9 @@ public final class PhotoIndex: Sendable {
     private let looks = Operations.OperationQueue()
     private let headers = Operations.OperationQueue()
 
-    /// Records are appended to the file together.
-    private static let batch = 256
+    /// The numbers of records that are appended to the file together: of headers, and of photos
+    /// that were decoded, which takes longer.
+    private static let (batch, decodedBatch) = (256, 16)
     /// A record that is used has this age in days at most.
     private static let longestAge: UInt32 = 30
 
@@ -88,15 +91,25 @@ public final class PhotoIndex: Sendable {
     }
 
     /// Adds what was found when a photo was decoded.
+    ///
+    /// Call it on a thread that may block: a file without a small picture has colors from now on,
+    /// which are kept for later runs.
     public func decoded(_ id: PhotoID, _ found: PhotoFacts) {
         state.withLock { state in
-            if state.entries[id]?.sidecars != nil {
-                state.entries[id]?.facts.found(found)
-            } else {
+            guard var entry = state.entries[id], let sidecars = entry.sidecars else {
                 state.entries[id] = Entry(facts: found)
                 state.textRevision += 1
+                return
             }
+            let isNew = entry.facts.placeholder == nil && found.placeholder != nil
+            entry.facts.found(found)
+            state.entries[id] = entry
+            guard isNew, let key = entry.key else { return }
+            state.unsaved.append(
+                PhotoIndexRecord(
+                    key: key, sidecars: sidecars, day: Self.today, facts: entry.facts))
         }
+        save(atLeast: Self.decodedBatch)
     }
 
     // MARK: Reading
@@ -127,7 +140,7 @@ public final class PhotoIndex: Sendable {
     @_spi(ClassicPhotos) public func close() {
         looks.cancelAllOperations()
         headers.cancelAllOperations()
-        save(all: true)
+        save(atLeast: 1)
         let signal = state.withLock { state in
             defer { state.signal = nil }
             return state.signal
@@ -188,7 +201,7 @@ public final class PhotoIndex: Sendable {
             forget(except: contents, &state)
             for item in items {
                 if var record = stored[item.key], record.sidecars == item.sidecars.version {
-                    insert(record.facts, of: item, &state)
+                    insert(record.facts, of: item, isSteady: true, &state)
                     guard record.day &+ Self.longestAge < today else { continue }
                     record.day = today
                     state.unsaved.append(record)
@@ -202,7 +215,7 @@ public final class PhotoIndex: Sendable {
             return (operations, state.signal)
         }
         headers.addOperations(added, waitUntilFinished: false)
-        save(all: false)
+        saveBatch()
         if !items.isEmpty { signal?.yield() }
         return operations
     }
@@ -253,7 +266,7 @@ public final class PhotoIndex: Sendable {
         let signal = state.withLock { state in
             state.reading[item.record.id] = nil
             // A file that cannot be read now is not read again at each look.
-            insert(facts ?? PhotoFacts(), of: item, &state)
+            insert(facts ?? PhotoFacts(), of: item, isSteady: facts != nil && isSteady, &state)
             if let facts, isSteady, file != nil {
                 state.unsaved.append(
                     PhotoIndexRecord(
@@ -262,26 +275,33 @@ public final class PhotoIndex: Sendable {
             }
             return state.signal
         }
-        save(all: false)
+        saveBatch()
         signal?.yield()
     }
 
-    private func insert(_ facts: PhotoFacts, of item: Item, _ state: inout State) {
+    private func insert(
+        _ facts: PhotoFacts, of item: Item, isSteady: Bool, _ state: inout State
+    ) {
         let id = item.record.id
         var facts = facts
         if let known = state.entries[id]?.facts, known.decodedColor != nil { facts.found(known) }
-        state.entries[id] = Entry(facts: facts, sidecars: item.sidecars.version)
+        state.entries[id] = Entry(
+            facts: facts, sidecars: item.sidecars.version,
+            key: isSteady && file != nil ? item.key : nil)
         state.textRevision += 1
         state.changed?.insert(id)
     }
 
     /// Appends what was read to the file, if there is enough of it or nothing more is to be read.
-    private func save(all: Bool) {
+    private func saveBatch() {
+        let isLast = state.withLock { $0.reading.isEmpty }
+        save(atLeast: isLast ? 1 : Self.batch)
+    }
+
+    private func save(atLeast count: Int) {
         guard let file else { return }
         let records = state.withLock { state in
-            guard all || state.unsaved.count >= Self.batch || state.reading.isEmpty else {
-                return [PhotoIndexRecord]()
-            }
+            guard state.unsaved.count >= count else { return [PhotoIndexRecord]() }
             defer { state.unsaved = [] }
             return state.unsaved
         }

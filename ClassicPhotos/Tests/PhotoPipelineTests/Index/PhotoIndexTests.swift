@@ -206,6 +206,26 @@ import Foundation
         }
     }
 
+    /// A photo without a small picture has colors in the next run, after it was decoded once.
+    @Test func colorsOfDecodedPhotoAreKept() async throws {
+        try await withLibrary { library in
+            try library.write("a.jpg", title: "own")
+            let (catalog, former) = (try library.catalog(), library.index())
+            let id = catalog.contents.records[0].id
+            #expect(await library.titles(catalog, former) == ["a.jpg": "own"])
+            #expect(former[id]?.color == nil)
+            var decoded = PhotoFacts()
+            (decoded.decodedColor, decoded.size) = (0x102030, former[id]?.size)
+            decoded.placeholder = PhotoPlaceholder(cells: Array(repeating: 0xF800, count: 12))
+            former.decoded(id, decoded)
+            former.close()
+            let latter = library.index()
+            #expect(await library.titles(catalog, latter) == ["a.jpg": "own"])
+            #expect(latter[id]?.color == 0xFF0000 && latter.decoded.isEmpty)
+            latter.close()
+        }
+    }
+
     @Test func fileThatCannotBeReadIsNotReadAgain() async throws {
         try await withLibrary { library in
             try library.write("a.jpg", title: "own")
