@@ -124,7 +124,7 @@ final class Nemesis: Sendable {
                 log, samples: samples, disturbances: all, lease: settings.lease,
                 deathLimit: settings.deathLimit
             ).findings()
-        if settings.pauseOfClient != nil {
+        if settings.isQuiet {
             wrong +=
                 LivenessChecks(
                     log, samples: samples, disturbances: all, lease: settings.lease,
@@ -144,7 +144,7 @@ final class Nemesis: Sendable {
     private func disturb(_ length: Length, _ processFaults: [ProcessFault]) async throws -> Bool {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.disturbProcesses(processFaults) }
-            if settings.pauseOfClient != nil { group.addTask { await self.storeGroups() } }
+            if settings.isQuiet { group.addTask { await self.storeGroups() } }
             if settings.isMixed { group.addTask { await self.pruneOtherQueue() } }
             if let hosts {
                 group.addTask { try await self.disturb(hosts) }
@@ -220,7 +220,7 @@ final class Nemesis: Sendable {
     /// slots, and short ones behind them, which must not wait while another worker is idle. Some
     /// rounds put a job between them that kills its workers.
     private func storeGroups() async {
-        let long = Int(settings.lease.milliseconds)
+        let long = 2 * Int(settings.lease.milliseconds)
         while !areFaultsOver.withLock({ $0 }) {
             let name = "\(settings.folder)/\(UInt64.random(in: 0 ... .max))"
             var jobs = (0..<8).map { number in
@@ -238,7 +238,8 @@ final class Nemesis: Sendable {
             let stored = try? await queue.enqueue(jobs) { _ in [.priority(.high)] }.map(\.id)
             if let stored {
                 note(settings.hasPoison ? "poison" : "group", Machine.timeSinceBoot)
-                await end(of: stored[4])
+                // Both a long job, and the one that kills its workers.
+                for job in [stored[0], stored[4]] { await end(of: job) }
             }
             try? await Task.sleep(for: settings.lease)
         }

@@ -37,6 +37,13 @@ struct NemesisPlan: Sendable {
         }
     }
 
+    /// With a limit of two, some worker must be without jobs again and again, or a suspect waits
+    /// for ten seconds.
+    var pauseOfClient: Duration? {
+        if isQuiet { return .milliseconds(800) }
+        return deathLimit == 2 ? .milliseconds(1_500) : nil
+    }
+
     /// Whether the store has many jobs that ended long ago.
     var hasHistory: Bool { seed % 3 == 1 }
 

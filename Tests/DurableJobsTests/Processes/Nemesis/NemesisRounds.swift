@@ -39,7 +39,7 @@ struct NemesisRounds {
         let settings = NemesisSettings(
             store: store, folder: folder, lease: lease, longestWait: 150, jobs: .max,
             awaitsResults: true, longestWaitOfLongJobs: 3 * Int(lease.milliseconds),
-            pauseOfClient: plan.isQuiet ? .milliseconds(800) : nil,
+            pauseOfClient: plan.pauseOfClient, isQuiet: plan.isQuiet,
             pauseOfFaults: plan.isQuiet ? lease * 2 : .zero,
             pauseOfRestarts: plan.isQuiet ? lease * 3 : .zero,
             hasObedientJobs: true, deathLimit: plan.deathLimit, hasPoison: plan.kind == .poison,

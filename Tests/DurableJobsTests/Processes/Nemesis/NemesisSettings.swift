@@ -42,6 +42,8 @@ struct NemesisSettings: Codable, Sendable {
     var longestWaitOfLongJobs: Int?
     /// The time between two groups of the client's jobs, so that slots are free; nil for none.
     var pauseOfClient: Duration?
+    /// Whether slots are free, and hardly anything stands still, so that no job may wait.
+    var isQuiet = false
     /// A time between two faults, beside a short one at random.
     var pauseOfFaults = Duration.zero
     /// How long a worker is missing after its end, so that others have to take its jobs.
