@@ -33,13 +33,12 @@ public final class PhotoIndex: Sendable {
         var textRevision = 0
         fileprivate var reading: [PhotoID: Operations.Operation] = [:]
         fileprivate var unsaved: [PhotoIndexRecord] = []
-        fileprivate var looking: (revision: Int, operation: Looking)?
+        /// The latest look which photos are new, and the revision of the list at which it looks.
+        fileprivate var looking: (revision: Int, operation: TypedOperation<Void>)?
         /// The photos that were read since the latest ``takeChanges()``; nil if nobody asks.
         fileprivate var changed: Set<PhotoID>?
         fileprivate var signal: AsyncStream<Void>.Continuation?
     }
-
-    fileprivate typealias Looking = TypedOperation<[Operations.Operation]>
 
     let state = Mutex(State())
     let prepared = Mutex(PreparedOrder())
@@ -124,7 +123,10 @@ public final class PhotoIndex: Sendable {
         let latest = state.withLock { state in
             state.looking.flatMap { $0.revision == contents.revision ? $0.operation : nil }
         }
-        guard let reading = try? await (latest ?? look(contents)).value else { return }
+        await (latest ?? look(contents)).finished()
+        let reading = state.withLock { state in
+            contents.rows.compactMap { state.reading[contents.records[$0].id] }
+        }
         for operation in reading { await operation.finished() }
     }
 
@@ -172,8 +174,8 @@ public final class PhotoIndex: Sendable {
         }
     }
 
-    private func look(_ contents: PhotoCatalog.Contents) -> Looking {
-        let operation = Looking { [weak self] in self?.read(contents) ?? [] }
+    private func look(_ contents: PhotoCatalog.Contents) -> TypedOperation<Void> {
+        let operation = TypedOperation { [weak self] () -> Void in self?.read(contents) }
         operation.name = "Look for new photos"
         operation.qualityOfService = .utility
         state.withLock { $0.looking = (contents.revision, operation) }
@@ -190,14 +192,12 @@ public final class PhotoIndex: Sendable {
     }
 
     /// Takes from the file what it has, and begins to read the rest.
-    ///
-    /// - Returns: the operations that read photos of the list and have not finished.
-    private func read(_ contents: PhotoCatalog.Contents) -> [Operations.Operation] {
+    private func read(_ contents: PhotoCatalog.Contents) {
         let items = newItems(of: contents)
         let stored = file?.records(of: Set(items.map(\.key))) ?? [:]
         let today = Self.today
         var added: [Operations.Operation] = []
-        let (operations, signal) = state.withLock { state in
+        let signal = state.withLock { state in
             forget(except: contents, &state)
             for item in items {
                 if var record = stored[item.key], record.sidecars == item.sidecars.version {
@@ -211,13 +211,11 @@ public final class PhotoIndex: Sendable {
                     added.append(operation)
                 }
             }
-            let operations = contents.rows.compactMap { state.reading[contents.records[$0].id] }
-            return (operations, state.signal)
+            return state.signal
         }
         headers.addOperations(added, waitUntilFinished: false)
         saveBatch()
         if !items.isEmpty { signal?.yield() }
-        return operations
     }
 
     /// The files that the index does not know, or with other sidecars.
