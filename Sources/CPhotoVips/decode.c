@@ -34,10 +34,13 @@ static int to_srgb(VipsObject *owner, VipsImage *in, bool is_16_bit, VipsImage *
     VipsImage **t = (VipsImage **)vips_object_local_array(owner, 4);
     size_t count = 0;
     const uint8_t *profile = profile_of(in, &count);
-    if (profile && profile_applies(in, profile, count) &&
+    bool is_cmyk = in->Type == VIPS_INTERPRETATION_CMYK;
+    // Inks without a profile are taken for those of the profile that libvips has.
+    if ((is_cmyk || (profile && profile_applies(in, profile, count))) &&
         !vips_icc_transform(
-            in, &t[0], "srgb", "embedded", TRUE, "intent", VIPS_INTENT_RELATIVE,
-            "black_point_compensation", TRUE, "depth", is_16_bit ? 16 : 8, NULL))
+            in, &t[0], "srgb", "embedded", TRUE, "input_profile", is_cmyk ? "cmyk" : "srgb",
+            "intent", VIPS_INTENT_RELATIVE, "black_point_compensation", TRUE, "depth",
+            is_16_bit ? 16 : 8, NULL))
         in = t[0];
     VipsInterpretation space =
         is_16_bit ? VIPS_INTERPRETATION_RGB16 : VIPS_INTERPRETATION_sRGB;
@@ -149,9 +152,16 @@ static int open_shrunk(const request *request, VipsSource *source, VipsImage **o
         VIPS_SIZE_DOWN, "no_rotate", TRUE, "option_string", options, NULL);
 }
 
-// Shrinks a 16-bit picture, which the shrinking call would reduce to 8 bits.
-static int shrink_16(VipsObject *owner, const request *request, VipsImage *in, VipsImage **out) {
+// Whether libvips' shrinking call would do something else: reduce 16 bits to 8, or convert inks
+// without black point compensation, which makes shadows lighter.
+static bool needs_own_shrinking(const request *request) {
+    return request->is_16_bit || request->info->is_cmyk;
+}
+
+// Shrinks a picture in sRGB.
+static int shrink(VipsObject *owner, const request *request, VipsImage *in, VipsImage **out) {
     VipsImage **t = (VipsImage **)vips_object_local_array(owner, 4);
+    const double most = request->is_16_bit ? 65535 : 255;
     int height = in->Ysize / request->frames;
     double factor = MAX(
         (double)in->Xsize / stored_box_width(request), (double)height / stored_box_height(request));
@@ -160,23 +170,32 @@ static int shrink_16(VipsObject *owner, const request *request, VipsImage *in, V
     double down = MAX(1, rint(height / factor)) / height;
     bool has_alpha = in->Bands == 4;
     if (has_alpha) {
-        if (vips_premultiply(in, &t[0], "max_alpha", 65535.0, NULL)) return -1;
+        if (vips_premultiply(in, &t[0], "max_alpha", most, NULL)) return -1;
         in = t[0];
     }
     if (vips_resize(in, &t[1], across, "vscale", down, NULL)) return -1;
     in = t[1];
     if (has_alpha) {
-        if (vips_unpremultiply(in, &t[2], "max_alpha", 65535.0, NULL)) return -1;
+        if (vips_unpremultiply(in, &t[2], "max_alpha", most, NULL)) return -1;
         in = t[2];
     }
-    return vips_cast(in, out, VIPS_FORMAT_USHORT, NULL);
+    return vips_cast(
+        in, out, request->is_16_bit ? VIPS_FORMAT_USHORT : VIPS_FORMAT_UCHAR, NULL);
 }
 
 // The metadata of an opened image whose pixels become sRGB. The profile stays only if it is sRGB.
-static cvips_metadata *metadata_of(VipsImage *image) {
+static cvips_metadata *metadata_of(const request *request, VipsImage *image) {
     size_t count = 0;
     const uint8_t *profile = profile_of(image, &count);
-    return cvips_metadata_new(image, profile && cvips_profile_is_srgb(profile, count));
+    const cvips_info *info = request->info;
+    const cvips_changes changes = {
+        .is_converted = profile && !cvips_profile_is_srgb(profile, count),
+        .is_turned = info->orientation >= 2,
+        .scale = MIN(
+            1,
+            MIN((double)stored_box_width(request) / info->width,
+                (double)stored_box_height(request) / info->height))};
+    return cvips_metadata_new(image, &changes);
 }
 
 // Makes the image in sRGB and at its final size, and the metadata. `t` holds images that live until
@@ -184,23 +203,24 @@ static cvips_metadata *metadata_of(VipsImage *image) {
 static cvips_status prepare(
     const request *request, VipsSource *source, VipsObject *owner, VipsImage **t,
     cvips_metadata **metadata) {
-    if (request->is_16_bit) {
+    if (needs_own_shrinking(request)) {
         if (open_request(request, source, &t[0])) return CVIPS_STATUS_FAILED;
     } else {
         t[0] = open_plain(request, source);
         if (!t[0] && open_shrunk(request, source, &t[0])) return CVIPS_STATUS_FAILED;
     }
+    cvips_name_space(t[0], request->format, request->bytes, request->count);
     cvips_status stopped = cvips_token_check(request->token);
     if (stopped != CVIPS_STATUS_OK) return stopped;
     if (request->options->keeps_metadata) {
-        *metadata = metadata_of(t[0]);
+        *metadata = metadata_of(request, t[0]);
         if (!*metadata) return CVIPS_STATUS_OUT_OF_MEMORY;
     }
     if (to_srgb(owner, t[0], request->is_16_bit, &t[1])) return CVIPS_STATUS_FAILED;
-    if (!request->is_16_bit || keeps_size(request)) return CVIPS_STATUS_OK;
+    if (!needs_own_shrinking(request) || keeps_size(request)) return CVIPS_STATUS_OK;
     t[2] = t[1];
     t[1] = NULL;
-    return shrink_16(owner, request, t[2], &t[1]) ? CVIPS_STATUS_FAILED : CVIPS_STATUS_OK;
+    return shrink(owner, request, t[2], &t[1]) ? CVIPS_STATUS_FAILED : CVIPS_STATUS_OK;
 }
 
 // The metadata alone, from the header.
@@ -211,8 +231,8 @@ static cvips_status read_metadata(const request *request, cvips_metadata **out) 
     int failed = open_request(request, source, &image);
     g_object_unref(source);
     if (failed) return cvips_failure(request->token, CVIPS_STATUS_FAILED);
-    // The pixels keep the profile, if there is one.
-    *out = cvips_metadata_new(image, true);
+    // The pixels are in sRGB, as the profile says if there is one.
+    *out = metadata_of(request, image);
     g_object_unref(image);
     return *out ? CVIPS_STATUS_OK : CVIPS_STATUS_OUT_OF_MEMORY;
 }
@@ -254,7 +274,7 @@ static cvips_status shrink_plain(
         MAX(1, (int)(image->Ysize / factor + 0.5)), request->token, &decoded.picture);
     if (status != CVIPS_STATUS_OK) return status;
     if (request->options->keeps_metadata) {
-        decoded.metadata = metadata_of(image);
+        decoded.metadata = metadata_of(request, image);
         if (!decoded.metadata) status = CVIPS_STATUS_OUT_OF_MEMORY;
     }
     if (status == CVIPS_STATUS_OK)
@@ -278,6 +298,7 @@ static cvips_status decode_png(const request *request, cvips_decoded *out) {
     int failed = open_request(request, source, &image);
     g_object_unref(source);
     if (failed) return cvips_failure(request->token, CVIPS_STATUS_FAILED);
+    cvips_name_space(image, request->format, request->bytes, request->count);
     cvips_status status =
         is_plain_rgb(image) ? shrink_plain(request, image, out) : CVIPS_STATUS_UNAVAILABLE;
     g_object_unref(image);

@@ -69,9 +69,18 @@ cvips_status cvips_open_header(
 // Calls `visitor` with the entries and the parts of an opened image.
 void cvips_visit_header(VipsImage *image, const cvips_header_visitor *visitor, void *context);
 
-// The metadata of an opened image. `has_srgb_profile` says whether its profile describes the pixels
-// of the result, too. NULL when out of memory.
-cvips_metadata *cvips_metadata_new(VipsImage *image, bool has_srgb_profile);
+// What distinguishes the pixels of a copy from those of its file.
+typedef struct cvips_changes {
+    // Whether the pixels were converted to sRGB, so that the profile no longer describes them.
+    bool is_converted;
+    // Whether the picture was turned or mirrored.
+    bool is_turned;
+    // The size of the copy as a share of the file's.
+    double scale;
+} cvips_changes;
+
+// The metadata of an opened image, for a copy. NULL when out of memory.
+cvips_metadata *cvips_metadata_new(VipsImage *image, const cvips_changes *changes);
 // Whether there is metadata other than the resolution and the durations of frames.
 bool cvips_metadata_has_texts(const cvips_metadata *metadata);
 // Adds metadata to an image for the encoder of a format.
@@ -170,6 +179,33 @@ bool cvips_profile_is_srgb(const uint8_t *profile, size_t count);
 
 // The color space that an ICC profile describes, as its four characters, or 0.
 uint32_t cvips_profile_space(const uint8_t *profile, size_t count);
+
+// The chromaticities of red, green and blue, and of white.
+typedef struct cvips_primaries {
+    double colors[3][2], white[2];
+} cvips_primaries;
+
+// Makes a profile of a display. `curve` maps an encoded value from 0 to 1, and `parameter`, to
+// linear light; light above 1 becomes 1. NULL for primaries that are none. The caller unrefs the
+// profile.
+GByteArray *cvips_profile_make(
+    const cvips_primaries *primaries, bool is_gray, double (*curve)(double, double),
+    double parameter);
+
+// Gives an opened image a profile if its file names a color space in another way. `bytes` are the
+// file.
+void cvips_name_space(
+    VipsImage *image, cvips_format format, const uint8_t *bytes, size_t count);
+// Whether an opened image is in Adobe RGB according to its EXIF block, and has no profile.
+bool cvips_is_adobe_rgb(VipsImage *image, cvips_format format);
+// Whether a PNG has light brighter than white.
+bool cvips_png_is_hdr(const uint8_t *bytes, size_t count);
+
+// Whether the file has a gain map, or a video, beside its picture.
+bool cvips_has_gain_map(
+    VipsImage *image, cvips_format format, const uint8_t *bytes, size_t count);
+bool cvips_has_video(VipsImage *image);
+
 #define CVIPS_SPACE_RGB 0x52474220u
 #define CVIPS_SPACE_GRAY 0x47524159u
 #define CVIPS_SPACE_CMYK 0x434D594Bu

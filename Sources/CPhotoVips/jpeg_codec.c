@@ -122,6 +122,7 @@ static bool begin(codec *codec, const cvips_info *info, int box_width, int box_h
     enum { MOST_PROFILE_BYTES = 0xFFFF };
     jpeg_save_markers(decoder, JPEG_APP0 + 2, MOST_PROFILE_BYTES);
     jpeg_read_header(decoder, TRUE);
+    if (info->is_adobe_rgb) return false;
     if ((int)decoder->image_width != info->width || (int)decoder->image_height != info->height ||
         !is_srgb(codec))
         return false;

@@ -142,6 +142,12 @@ static cvips_info info_of(
         .has_xmp = has_blob(image, VIPS_META_XMP_NAME) || has_blob(image, "heif-mime-1"),
         .has_iptc =
             has_blob(image, VIPS_META_IPTC_NAME) || has_blob(image, VIPS_META_PHOTOSHOP_NAME),
+        .is_float = vips_band_format_isfloat(image->BandFmt),
+        .is_cmyk = image->Type == VIPS_INTERPRETATION_CMYK,
+        .is_adobe_rgb = cvips_is_adobe_rgb(image, format),
+        .has_gain_map = cvips_has_gain_map(image, format, bytes, count),
+        .has_video = cvips_has_video(image),
+        .is_hdr = format == CVIPS_FORMAT_PNG && cvips_png_is_hdr(bytes, count),
         .is_progressive = is_interlaced || has_flag(image, "jpeg-multiscan"),
         .buffered_bytes = buffered_bytes(image, format, is_interlaced, bytes, count),
     };

@@ -1,4 +1,7 @@
 #ifdef PhotoImaging
+// Makes memmem() visible.
+#define _GNU_SOURCE
+
 // The metadata of a file on its way from a loader to an encoder.
 //
 // libvips keeps metadata as named values of an image and writes those that the format can hold. So
@@ -124,6 +127,48 @@ static void collect_exif(VipsImage *image, VipsImage *holder) {
     g_free(copy);
 }
 
+// --- What a copy lacks
+
+static bool contains(const void *data, size_t count, const char *text) {
+    return data && memmem(data, count, text, strlen(text));
+}
+
+static const void *packet_of(VipsImage *image, size_t *count) {
+    const void *packet = blob(image, VIPS_META_XMP_NAME, count);
+    // The name in a HEIF.
+    return packet ? packet : blob(image, "heif-mime-1", count);
+}
+
+bool cvips_has_gain_map(
+    VipsImage *image, cvips_format format, const uint8_t *bytes, size_t count) {
+    static const char apple[] = "urn:com:apple:photo:2020:aux:hdrgainmap";
+    size_t length = 0;
+    const void *packet = packet_of(image, &length);
+    if (contains(packet, length, "hdrgm:Version") ||
+        contains(packet, length, "Semantic=\"GainMap\"") ||
+        contains(packet, length, "HDRGainMapVersion"))
+        return true;
+    // The items of HEIF are described before their data. In a JPEG, a segment (MPF) announces that
+    // other pictures follow, and the map says itself what it is; ISO 21496-1 has a mark of its own.
+    enum { HEAD = 1 << 16 };
+    if (format == CVIPS_FORMAT_HEIF) return contains(bytes, MIN(count, HEAD), apple);
+    if (format != CVIPS_FORMAT_JPEG) return false;
+    if (contains(bytes, MIN(count, HEAD), "urn:iso:std:iso:ts:21496:-1")) return true;
+    const uint8_t *list = memmem(bytes, MIN(count, HEAD), "MPF\0", 4);
+    return list && contains(list, count - (size_t)(list - bytes), apple);
+}
+
+bool cvips_has_video(VipsImage *image) {
+    static const char *const marks[] = {
+        "MotionPhoto=\"1\"", "MicroVideo=\"1\"", "MotionPhoto>1<", "MicroVideo>1<",
+        "Semantic=\"MotionPhoto\""};
+    size_t length = 0;
+    const void *packet = packet_of(image, &length);
+    for (size_t i = 0; i < G_N_ELEMENTS(marks); i++)
+        if (contains(packet, length, marks[i])) return true;
+    return false;
+}
+
 // --- Collecting
 
 static void *collect(VipsImage *image, const char *name, GValue *value, void *data) {
@@ -197,19 +242,93 @@ static void blank_elements(char *at, char *end, const char *first, const char *l
 }
 
 // Overwrites the fields that say what follows the picture in its file: a gain map for screens with
-// more light (Ultra HDR), and the video of a motion photo. A copy has the picture only, and a
-// program that believes the fields would look for the rest.
+// more light (Ultra HDR), the video of a motion photo, and more XMP. A copy has the picture and the
+// first packet only, and a program that believes the fields would look for the rest.
 static void drop_attachments(char *at, char *end) {
     static const char *const attributes[] = {
-        "hdrgm:", "HDRGainMap:", "GCamera:MotionPhoto", "GCamera:MicroVideo", "Camera:MotionPhoto",
+        "hdrgm:", "HDRGainMap:", "xmpNote:HasExtendedXMP", "GCamera:MotionPhoto", "GCamera:MicroVideo", "Camera:MotionPhoto",
         "Camera:MicroVideo"};
     for (size_t i = 0; i < G_N_ELEMENTS(attributes); i++) blank_attributes(at, end, attributes[i]);
     blank_elements(at, end, "<Container:Directory", "</Container:Directory>");
     blank_elements(at, end, "<GContainer:Directory", "</GContainer:Directory>");
 }
 
+// Overwrites what a converted picture no longer has: the name of its color space.
+static void drop_color_space(char *at, char *end) {
+    blank_attributes(at, end, "exif:ColorSpace");
+    blank_attributes(at, end, "photoshop:ICCProfile");
+    blank_elements(at, end, "<exif:ColorSpace>", "</exif:ColorSpace>");
+    blank_elements(at, end, "<photoshop:ICCProfile>", "</photoshop:ICCProfile>");
+}
+
+// --- Sizes in XMP
+
+// Numbers of pixels: of a panorama, of which programs make a sphere (Google's Photo Sphere XMP),
+// and of the picture.
+static const char *const size_names[] = {
+    "GPano:FullPanoWidthPixels", "GPano:FullPanoHeightPixels",
+    "GPano:CroppedAreaImageWidthPixels", "GPano:CroppedAreaImageHeightPixels",
+    "GPano:CroppedAreaLeftPixels", "GPano:CroppedAreaTopPixels",
+    "GPano:LargestValidInteriorRectLeft", "GPano:LargestValidInteriorRectTop",
+    "GPano:LargestValidInteriorRectWidth", "GPano:LargestValidInteriorRectHeight",
+    "exif:PixelXDimension", "exif:PixelYDimension", "tiff:ImageWidth", "tiff:ImageLength",
+};
+
+// Scales a number to a smaller one. What ends it, a quotation mark or the end of the element, moves
+// to its last digit, and spaces follow.
+static void scale_number(char *at, char *end, double scale) {
+    size_t digits = 0, tail = 1;
+    double value = 0;
+    while (at + digits < end && digits < 9 && g_ascii_isdigit(at[digits]))
+        value = 10 * value + (at[digits++] - '0');
+    char *stop = at + digits;
+    if (!digits || stop >= end) return;
+    if (*stop == '<') {
+        const char *close = memchr(stop, '>', (size_t)(end - stop));
+        if (!close) return;
+        tail = (size_t)(close + 1 - stop);
+    } else if (*stop != '"' && *stop != '\'') {
+        return;
+    }
+    char text[16];
+    size_t length = (size_t)g_snprintf(text, sizeof text, "%.0f", rint(value * scale));
+    if (length > digits) return;
+    memcpy(at, text, length);
+    memmove(at + length, stop, tail);
+    memset(at + length + tail, ' ', digits - length);
+}
+
+// Scales the sizes, which are attributes or elements.
+static void scale_sizes(char *start, char *end, double scale) {
+    for (size_t i = 0; i < G_N_ELEMENTS(size_names); i++) {
+        const size_t length = strlen(size_names[i]);
+        for (char *at = start; (at = end_of(at, end, size_names[i]));) {
+            char *number = at;
+            while (number < end && *number && strchr(" \t\r\n=\"'>", *number)) number++;
+            // The end of an element has no number.
+            const char *name = at - length;
+            if (number > at && (name == start || name[-1] != '/')) scale_number(number, end, scale);
+        }
+    }
+}
+
+// Overwrites the fields of a panorama, which is none any more when it was turned.
+static void drop_panorama(char *at, char *end) {
+    blank_attributes(at, end, "GPano:");
+    blank_elements(at, end, "<GPano:UsePanoramaViewer>", "</GPano:UsePanoramaViewer>");
+    blank_elements(at, end, "<GPano:ProjectionType>", "</GPano:ProjectionType>");
+    for (size_t i = 0; i < G_N_ELEMENTS(size_names); i++) {
+        char *first = g_strdup_printf("<%s>", size_names[i]);
+        char *last = g_strdup_printf("</%s>", size_names[i]);
+        blank_attributes(at, end, size_names[i]);
+        blank_elements(at, end, first, last);
+        g_free(first);
+        g_free(last);
+    }
+}
+
 // Makes the XMP packet true for a copy of the picture. The packet keeps its length.
-static void mend_xmp(VipsImage *holder) {
+static void mend_xmp(VipsImage *holder, const cvips_changes *changes) {
     size_t count = 0;
     const void *packet = blob(holder, VIPS_META_XMP_NAME, &count);
     if (!packet || !count) return;
@@ -219,8 +338,21 @@ static void mend_xmp(VipsImage *holder) {
     memcpy(copy, packet, count);
     reset_orientation(copy, copy + count);
     drop_attachments(copy, copy + count);
+    if (changes->is_converted) drop_color_space(copy, copy + count);
+    if (changes->is_turned) drop_panorama(copy, copy + count);
+    else if (changes->scale < 1) scale_sizes(copy, copy + count, changes->scale);
     vips_image_set_blob_copy(holder, VIPS_META_XMP_NAME, copy, count);
     g_free(copy);
+}
+
+// Says in EXIF that a converted picture is in sRGB, if EXIF names a color space: DCF 2.0 has an
+// index beside the number.
+static void mend_color_space(VipsImage *holder) {
+    static const char *const fields[][2] = {
+        {"exif-ifd2-ColorSpace", "1"}, {"exif-ifd4-InteroperabilityIndex", "R98"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(fields); i++)
+        if (vips_image_get_typeof(holder, fields[i][0]))
+            vips_image_set_string(holder, fields[i][0], fields[i][1]);
 }
 
 static void set_profile(VipsImage *image, VipsImage *holder, bool keeps_own) {
@@ -237,7 +369,7 @@ static void set_profile(VipsImage *image, VipsImage *holder, bool keeps_own) {
     }
 }
 
-cvips_metadata *cvips_metadata_new(VipsImage *image, bool has_srgb_profile) {
+cvips_metadata *cvips_metadata_new(VipsImage *image, const cvips_changes *changes) {
     cvips_metadata *metadata = g_try_new0(cvips_metadata, 1);
     if (!metadata) return NULL;
     static const uint8_t pixel = 0;
@@ -251,8 +383,9 @@ cvips_metadata *cvips_metadata_new(VipsImage *image, bool has_srgb_profile) {
     collect_exif(image, metadata->holder);
     vips_image_map(image, collect, metadata);
     collect_iptc(image, metadata->holder);
-    mend_xmp(metadata->holder);
-    set_profile(image, metadata->holder, has_srgb_profile);
+    mend_xmp(metadata->holder, changes);
+    if (changes->is_converted) mend_color_space(metadata->holder);
+    set_profile(image, metadata->holder, !changes->is_converted);
     if (vips_image_get_typeof(metadata->holder, VIPS_META_IPTC_NAME) ||
         vips_image_get_typeof(metadata->holder, VIPS_META_ICC_NAME))
         metadata->has_texts = true;

@@ -52,6 +52,11 @@ public enum ImageEngine {
 
     /// Decodes a picture, turned upright and converted to sRGB.
     ///
+    /// The colors of the file are those of its ICC profile. Without one, they are those of the
+    /// chunks cICP, gAMA and cHRM in a PNG, Adobe RGB if the EXIF block of a JPEG says so as
+    /// cameras do (DCF 2.0), and otherwise sRGB. Colors out of sRGB become the nearest ones
+    /// (relative colorimetric, with black point compensation).
+    ///
     /// With `fitting`, the picture is shrunk to fit the box and keeps its proportions; most
     /// decoders then read only the data they need. A picture is never enlarged. If `fitting` is
     /// nil, the picture keeps its full size.

@@ -22,11 +22,17 @@ public struct ImageInfo: Sendable, Hashable {
     /// The number of bits of a channel: 8 or 16.
     public var bitsPerChannel: Int
 
+    /// Whether the file has floating-point numbers, which become 8 bits.
+    public var hasFloats = false
+
     /// Whether the picture has only shades of gray.
     public var isGray: Bool
 
     /// The kinds of metadata in the file.
     public var metadataKinds: Set<MetadataKind>
+
+    /// What the file has in addition, and no copy has.
+    public var extraParts: Set<ExtraPart> = []
 
     /// Whether this is a progressive JPEG or an interlaced PNG.
     public var isProgressive: Bool

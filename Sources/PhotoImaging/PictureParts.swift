@@ -30,6 +30,16 @@ public struct PictureParts: OptionSet, Sendable, Hashable {
     public static let all: PictureParts = [.depth, .gray, .frames, .metadata]
 }
 
+/// What a file may have beside the levels of its picture, and no copy of it has.
+public enum ExtraPart: String, Sendable, Hashable, CaseIterable, Codable {
+    /// A map of brighter light for screens that can show it: Ultra HDR, ISO 21496-1, Apple's.
+    case gainMap
+    /// The video of a motion photo.
+    case video
+    /// Light brighter than white in the picture itself: a PNG in PQ or HLG. It becomes white.
+    case highlights
+}
+
 /// The kinds of metadata that a file may contain.
 public enum MetadataKind: String, Sendable, Hashable, CaseIterable, Codable {
     /// The camera's notes: time, place, exposure.

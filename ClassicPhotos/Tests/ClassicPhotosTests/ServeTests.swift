@@ -169,6 +169,21 @@ struct ServeTests {
         }
     }
 
+    @Test func rawFilesAreShownOrSkipped() async throws {
+        try await withTemporaryFolder { folder in
+            try makePictures(1, in: folder)
+            try Data([0]).write(to: folder.appendingPathComponent("photo1.NEF"))
+            for skips in [false, true] {
+                let options = skips ? ["--raw", "skip"] : []
+                let start = skips ? "1 photo is at " : "2 photos are at "
+                let status = try await serving([folder.path] + options) { _, line in
+                    #expect(line.hasPrefix(start), "\(line)")
+                }
+                #expect(status == .exited(0))
+            }
+        }
+    }
+
     @Test func emptyFolderWaitsForItsFirstPhoto() async throws {
         try await withTemporaryFolder { folder in
             let status = try await serving([folder.path]) { port, line in

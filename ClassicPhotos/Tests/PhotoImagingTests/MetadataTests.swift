@@ -70,6 +70,80 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("hdrgm:Version=\"1.0\"", ExtraPart.gainMap),
+        (
+            "a=\"\"><Container:Directory><rdf:li Item:Semantic=\"GainMap\"/></Container:Directory>"
+                + "</rdf:Description><rdf:Description b=\"\"", .gainMap
+        ),
+        ("HDRGainMap:HDRGainMapVersion=\"1\"", .gainMap),
+        ("GCamera:MotionPhoto=\"1\"", .video), ("GCamera:MicroVideo=\"1\"", .video),
+        ("GCamera:MotionPhoto=\"0\"", nil), ("dc:title=\"a map\"", nil),
+    ])
+    func headerNamesWhatNoCopyHas(field: String, part: ExtraPart?) throws {
+        let plain = try Pictures.file(.jpeg, width: 32, height: 32)
+        let xmp = JPEGSegments.xmp("<x:xmpmeta><rdf:Description \(field)/></x:xmpmeta>")
+        let file = JPEGSegments.inserting(xmp, into: plain)
+        #expect(try ImageEngine.inspect(file).extraParts == (part.map { [$0] } ?? []))
+        let bitmap = try ImageEngine.decode(file, keeping: .metadata)
+        let copy = try ImageEngine.encode(bitmap, as: .jpeg).bytes
+        #expect(try ImageEngine.inspect(copy).extraParts == [])
+    }
+
+    /// A segment of ISO 21496-1, and a list of pictures of which one is Apple's map.
+    @Test func gainMapsWithoutXMPAreFound() throws {
+        let plain = try Pictures.file(.jpeg, width: 32, height: 32)
+        func segment(_ text: String) -> [UInt8] {
+            [0xFF, 0xE2, 0, UInt8(text.utf8.count + 2)] + Array(text.utf8)
+        }
+        let iso = JPEGSegments.inserting(segment("urn:iso:std:iso:ts:21496:-1\0ab"), into: plain)
+        #expect(try ImageEngine.inspect(iso).extraParts == [.gainMap])
+        let list = JPEGSegments.inserting(segment("MPF\0II*\0"), into: plain)
+        #expect(try ImageEngine.inspect(list + plain).extraParts == [])
+        let map = Array("urn:com:apple:photo:2020:aux:hdrgainmap".utf8)
+        #expect(try ImageEngine.inspect(list + plain + map).extraParts == [.gainMap])
+        #expect(try ImageEngine.inspect(plain + map).extraParts == [])
+    }
+
+    private static let panorama = """
+        <x:xmpmeta><rdf:Description GPano:ProjectionType="equirectangular" \
+        GPano:FullPanoWidthPixels="4000" GPano:CroppedAreaLeftPixels = '0' \
+        GPano:CroppedAreaImageWidthPixels='1001' tiff:ImageWidth="400" dc:title="Sea">\
+        <GPano:FullPanoHeightPixels>2000</GPano:FullPanoHeightPixels>\
+        <GPano:CroppedAreaTopPixels>many</GPano:CroppedAreaTopPixels>\
+        </rdf:Description></x:xmpmeta>
+        """
+
+    /// A program would show a small panorama as a small part of a large one.
+    @Test func sizesOfPanoramaFollowThePicture() throws {
+        let plain = try Pictures.file(.jpeg, width: 400, height: 200)
+        let file = JPEGSegments.inserting(JPEGSegments.xmp(Self.panorama), into: plain)
+        let small = try ImageEngine.decode(
+            file, fitting: PixelSize(width: 100, height: 100), keeping: .metadata)
+        let copy = try ImageEngine.encode(small, as: .jpeg).bytes
+        for field in [
+            "GPano:FullPanoWidthPixels=\"1000\"", "GPano:CroppedAreaLeftPixels = '0'",
+            "GPano:CroppedAreaImageWidthPixels='250' ", "tiff:ImageWidth=\"100\"",
+            "<GPano:FullPanoHeightPixels>500</GPano:FullPanoHeightPixels> <GPano:Cropped",
+            ">many</GPano:CroppedAreaTopPixels>", "dc:title=\"Sea\"",
+        ] {
+            #expect(copy.contains(field), "\(field)")
+        }
+        // In full size, nothing changes.
+        let whole = try ImageEngine.decode(file, keeping: .metadata)
+        #expect(try ImageEngine.encode(whole, as: .jpeg).bytes.contains(Self.panorama))
+    }
+
+    @Test func turnedPanoramaIsNone() throws {
+        let plain = try Pictures.file(.jpeg, width: 40, height: 20)
+        var file = JPEGSegments.inserting(JPEGSegments.xmp(Self.panorama), into: plain)
+        file = JPEGSegments.inserting(JPEGSegments.exif(orientation: 6), into: file)
+        let bitmap = try ImageEngine.decode(file, keeping: .metadata)
+        let copy = try ImageEngine.encode(bitmap, as: .jpeg).bytes
+        #expect(!copy.contains("GPano:") && copy.contains("dc:title=\"Sea\""))
+        #expect(!copy.contains("tiff:ImageWidth"))
+    }
+
     @Test func orientationIsReset() throws {
         let bitmap = try ImageEngine.decode(Self.photo(), keeping: .metadata)
         let file = try ImageEngine.encode(bitmap, as: .jpeg).bytes

@@ -186,7 +186,8 @@ import Testing
                     (0x2000_0000, 0xFFFF_FFF0), (65, 8), (0, 0), (2, 4),
                 ] {
                     let claim = TIFFWriter.Value.claim(type: type, count: count, place: place)
-                    read(form.bytes(around: Self.jpeg, adding: [(tag, claim)]))
+                    let file = form.bytes(around: Self.jpeg, adding: [(tag, claim)])
+                    read(file, decoding: type == 4 || type == 7)
                 }
             }
         }
@@ -215,14 +216,19 @@ import Testing
     @Test(arguments: RawFileForm.allCases)
     func changedBytesAreRefusedOrRead(form: RawFileForm) throws {
         let file = form.bytes(around: Self.jpeg, orientation: 3)
-        // JPEGs with other bytes are those of another suite.
-        let scan = try #require(file.firstRange(of: [0xFF, 0xDA, 0, 12])).upperBound
-        let pixels = scan..<scan + Self.jpeg.count / 2
-        for place in file.indices where !pixels.contains(place) {
-            for value: UInt8 in [0, 0xFF, file[place] ^ 0x80] {
+        // The tables and the pixels of JPEGs are changed by another suite.
+        let frame = try #require(file.firstRange(of: [0xFF, 0xC0, 0, 17]))
+        let start = try #require(file.firstRange(of: [0xFF, 0xDB])).upperBound + 2
+        let tables = try #require(file[frame.upperBound...].firstRange(of: [0xFF, 0xC4]))
+        let pixels = tables.upperBound..<(start + Self.jpeg.count - 60)
+        let places = file.indices.filter {
+            !(start..<frame.lowerBound).contains($0) && !pixels.contains($0)
+        }
+        for place in places {
+            for value: UInt8 in [0xFF, file[place] ^ 0x80] {
                 var changed = file
                 changed[place] = value
-                read(changed, decoding: place.isMultiple(of: 7))
+                read(changed, decoding: place.isMultiple(of: 5))
             }
         }
         for length in stride(from: 0, to: file.count, by: 61) { read(Array(file[..<length])) }

@@ -5,6 +5,8 @@ public struct TIFFWriter {
         case short(Int)
         case long(Int)
         case text(String)
+        /// Numbers of 16 bits, little-endian.
+        case shorts([UInt8])
         /// Numerators and denominators.
         case fractions([(Int, Int)])
         /// Bytes of the type "undefined".
@@ -73,6 +75,7 @@ public struct TIFFWriter {
         switch value {
         case .short(let short): return (3, 1, number(short, 2))
         case .long(let long): return (4, 1, number(long, 4))
+        case .shorts(let bytes): return (3, bytes.count / 2, bytes)
         case .text(let text): return (2, text.utf8.count + 1, Array(text.utf8) + [0])
         case .fractions(let fractions):
             return (

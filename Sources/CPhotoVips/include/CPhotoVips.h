@@ -129,6 +129,13 @@ typedef struct cvips_info {
     int32_t depth;
     bool is_gray;
     bool has_exif, has_xmp, has_iptc;
+    // Whether the samples are floating-point numbers, or the colors those of four inks.
+    bool is_float, is_cmyk;
+    // Whether EXIF, and no profile, says that the colors are Adobe RGB.
+    bool is_adobe_rgb;
+    // What is lost with everything but the picture itself: a map of brighter light, the video of a
+    // motion photo, and light brighter than white in the picture.
+    bool has_gain_map, has_video, is_hdr;
     // Whether this is a progressive JPEG or an interlaced PNG, which cannot be decoded in strips.
     bool is_progressive;
     // The maximum number of bytes that the decoder buffers for the whole picture, for any box and

@@ -148,6 +148,12 @@ extension ImageInfo {
             bitsPerChannel: Int(header.depth) * 8, isGray: header.is_gray,
             metadataKinds: Set(kinds.filter(\.1).map(\.0)),
             isProgressive: header.is_progressive, bufferedBytes: Int(header.buffered_bytes))
+        hasFloats = header.is_float
+        let parts: [(ExtraPart, Bool)] = [
+            (.gainMap, header.has_gain_map), (.video, header.has_video),
+            (.highlights, header.is_hdr),
+        ]
+        extraParts = Set(parts.filter(\.1).map(\.0))
     }
 }
 

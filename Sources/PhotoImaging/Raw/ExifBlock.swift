@@ -66,6 +66,23 @@ struct ExifBlock {
         }
     }
 
+    /// Replaces the color space by that of a structure, if it names one.
+    ///
+    /// - Parameter directory: the structure's first directory.
+    mutating func replaceColorSpace(
+        by directory: TIFFReader.Directory, of reader: TIFFReader
+    ) {
+        guard let exif = reader.directory(directory[Tag.exif]), exif[Tag.colorSpace] != nil else {
+            return
+        }
+        fields[.exif]?[Tag.colorSpace] = nil
+        fields[.interoperability] = nil
+        add(exif.filter { $0.key == Tag.colorSpace }, to: .exif, reader)
+        if let entries = reader.directory(exif[Tag.interoperability]) {
+            add(entries, to: .interoperability, reader)
+        }
+    }
+
     /// The color spaces that EXIF can name.
     enum ColorSpace {
         case sRGB, adobeRGB

@@ -74,6 +74,8 @@ struct RawFile {
             let first = own.directories().first
         {
             exif.add(first, of: own)
+            // Its pixels have its own color space; the raw data has none.
+            exif.replaceColorSpace(by: first, of: own)
         }
         // A program that converts to DNG makes the JPEG in a space of its own.
         switch reader.number(directory[Tag.previewColorSpace]) {

@@ -58,7 +58,7 @@ public struct PhotoRecipe: Sendable, Hashable, Codable {
         let filters = filters.map(\.description).joined(separator: ";")
         let parts = "\(keepsMetadata) \(acceptsDamage)"
         // Increment the number after a change of the pixels or metadata that the engine writes.
-        let engine = 3
+        let engine = 4
         return fnv1a("\(engine) \(filters) \(size) \(format) \(quality) \(parts)".utf8)
     }
 }
@@ -69,6 +69,10 @@ public enum PhotoRemark: Sendable, Hashable, Codable {
     case firstFrameOnly
     /// The channels of 16 bits became channels of 8 bits, because the format has no more.
     case depthReduced(as: ImageFormat)
+    /// Floating-point numbers became channels of 8 bits.
+    case floatsReduced
+    /// The result lacks something that the file has beside its picture.
+    case partDropped(ExtraPart)
     /// Metadata was dropped, because it cannot be written in the format.
     case metadataDropped(MetadataKind, as: ImageFormat)
     /// The result is a JPEG, because there is no encoder for the photo's format.
@@ -89,6 +93,8 @@ public enum PhotoRemark: Sendable, Hashable, Codable {
         var remarks: [PhotoRemark] = []
         if info.frames > frames { remarks.append(.firstFrameOnly) }
         if info.bitsPerChannel > 8, !format.hasDepth { remarks.append(.depthReduced(as: format)) }
+        if info.hasFloats { remarks.append(.floatsReduced) }
+        remarks += ExtraPart.allCases.filter(info.extraParts.contains).map(Self.partDropped)
         if info.format == .raw {
             let isSmall = info.isSmallPart(of: recipe.size)
             remarks.append(isSmall ? .smallEmbeddedPicture : .embeddedPicture)
@@ -116,6 +122,10 @@ public enum PhotoRemark: Sendable, Hashable, Codable {
             return "\(pictures("animated ")): first frame only."
         case .depthReduced(let format):
             return "\(pictures()): 16 bits became 8, because \(format.displayName) has no more."
+        case .floatsReduced:
+            return "\(pictures()): floating-point numbers became 8 bits."
+        case .partDropped(let part):
+            return "\(pictures()) lost \(count == 1 ? "its" : "their") \(part.loss)."
         case .metadataDropped(let kind, let format):
             return "\(pictures()): \(kind.rawValue) was not kept in \(format.displayName)."
         case .noEncoder(let format):
@@ -126,6 +136,17 @@ public enum PhotoRemark: Sendable, Hashable, Codable {
             return self == .embeddedPicture
                 ? "\(files): the JPEG in the file was processed, not the raw data."
                 : "\(files): the JPEG in the file is small, and the raw data is not developed."
+        }
+    }
+}
+
+extension ExtraPart {
+    /// The part, for a sentence about its loss.
+    fileprivate var loss: String {
+        switch self {
+        case .gainMap: "gain map (HDR)"
+        case .video: "video (motion photo)"
+        case .highlights: "light brighter than white (HDR)"
         }
     }
 }

@@ -76,6 +76,19 @@ enum Profiles {
         return assemble(tags)
     }
 
+    /// A profile of four inks.
+    ///
+    /// - Parameter table: the tag that leads from the inks to Lab.
+    static func inks(_ table: [UInt8]) -> [UInt8] {
+        var profile = assemble([
+            ("A2B0", table), ("wtpt", xyz([0.9642, 1, 0.8249])), ("cprt", text), ("desc", text),
+        ])
+        // Version 2, of an input device.
+        profile[8] = 2
+        profile.replaceSubrange(12..<24, with: Array("scnrCMYKLab ".utf8))
+        return profile
+    }
+
     private static func assemble(_ tags: [(String, [UInt8])]) -> [UInt8] {
         var table = HostileFiles.bigEndian(tags.count)
         var data: [UInt8] = []

@@ -303,6 +303,25 @@ struct PhotoRemarkTests {
                 == "1 raw file: the JPEG in the file is small, and the raw data is not developed.")
     }
 
+    @Test func lostPartsAreNamed() {
+        var info = ImageInfo(format: .jpeg, size: size)
+        info.extraParts = [.video, .gainMap]
+        let lost = [PhotoRemark.partDropped(.gainMap), .partDropped(.video)]
+        #expect(remarks(on: info) == lost)
+        #expect(remarks(on: info, keepsMetadata: false) == lost)
+        info = ImageInfo(format: .tiff, size: size)
+        info.hasFloats = true
+        #expect(remarks(on: info) == [.floatsReduced])
+        #expect(lost[0].sentence(for: 1) == "1 picture lost its gain map (HDR).")
+        #expect(lost[1].sentence(for: 2) == "2 pictures lost their video (motion photo).")
+        #expect(
+            PhotoRemark.partDropped(.highlights).sentence(for: 1)
+                == "1 picture lost its light brighter than white (HDR).")
+        #expect(
+            PhotoRemark.floatsReduced.sentence(for: 1)
+                == "1 picture: floating-point numbers became 8 bits.")
+    }
+
     @Test func sentencesCountPhotos() {
         #expect(
             PhotoRemark.firstFrameOnly.sentence(for: 4) == "4 animated pictures: first frame only.")
