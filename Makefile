@@ -325,8 +325,8 @@ mixed-stress: pin-versions
 	$(BUILD) $(STRESS) --sanitize address $(LINES) --scratch-path .build-stress-asan
 	.build-stress-asan/debug/operations-stress --seconds $(MIXED_STRESS_SECONDS)
 
-# Feeds random bytes to the readers of pictures, lists, looks, addresses, HTTP headers, XMP and the
-# index of photos, each for FUZZ_SECONDS. Set FUZZ_SECONDS=3600 for a long run.
+# Feeds random bytes to the readers of pictures, raw files, lists, looks, addresses, HTTP headers, XMP
+# and the index of photos, each for FUZZ_SECONDS. Set FUZZ_SECONDS=3600 for a long run.
 FUZZ_SECONDS ?= 20
 
 fuzz: install-test pin-versions

@@ -35,12 +35,13 @@ static int to_srgb(VipsObject *owner, VipsImage *in, bool is_16_bit, VipsImage *
     size_t count = 0;
     const uint8_t *profile = profile_of(in, &count);
     bool is_cmyk = in->Type == VIPS_INTERPRETATION_CMYK;
+    bool is_perceptual = profile && cvips_profile_is_perceptual(profile, count);
     // Inks without a profile are taken for those of the profile that libvips has.
     if ((is_cmyk || (profile && profile_applies(in, profile, count))) &&
         !vips_icc_transform(
             in, &t[0], "srgb", "embedded", TRUE, "input_profile", is_cmyk ? "cmyk" : "srgb",
-            "intent", VIPS_INTENT_RELATIVE, "black_point_compensation", TRUE, "depth",
-            is_16_bit ? 16 : 8, NULL))
+            "intent", is_perceptual ? VIPS_INTENT_PERCEPTUAL : VIPS_INTENT_RELATIVE,
+            "black_point_compensation", TRUE, "depth", is_16_bit ? 16 : 8, NULL))
         in = t[0];
     VipsInterpretation space =
         is_16_bit ? VIPS_INTERPRETATION_RGB16 : VIPS_INTERPRETATION_sRGB;

@@ -177,6 +177,10 @@ double cvips_encode_srgb(double value);
 // Whether an ICC profile describes sRGB, under any name.
 bool cvips_profile_is_srgb(const uint8_t *profile, size_t count);
 
+// Whether a profile has a table for the perceptual intent only, which stands for all intents then.
+// libvips would take another profile for the relative one.
+bool cvips_profile_is_perceptual(const uint8_t *profile, size_t count);
+
 // The color space that an ICC profile describes, as its four characters, or 0.
 uint32_t cvips_profile_space(const uint8_t *profile, size_t count);
 

@@ -101,6 +101,14 @@ uint32_t cvips_profile_space(const uint8_t *profile, size_t count) {
     return read_32((slice){profile, count}, 16);
 }
 
+bool cvips_profile_is_perceptual(const uint8_t *bytes, size_t count) {
+    slice profile = {bytes, count};
+    static const char *const others[] = {"A2B1", "rXYZ", "kTRC"};
+    for (size_t i = 0; i < G_N_ELEMENTS(others); i++)
+        if (find_tag(profile, others[i]).count) return false;
+    return find_tag(profile, "A2B0").count > 0;
+}
+
 bool cvips_profile_is_srgb(const uint8_t *bytes, size_t count) {
     slice profile = {bytes, count};
     return has_srgb_colorants(profile) && has_srgb_curve(profile, "rTRC") &&

@@ -29,7 +29,9 @@ struct ClassicPhotos: AsyncParsableCommand {
             contain a dictionary from names to URLs, an array of {name, url}, or an array of URLs. \
             A text file contains one URL or path per line.
 
-            Pictures may be JPEG, PNG, WebP, GIF, TIFF, HEIC or AVIF.
+            Pictures may be JPEG, PNG, WebP, GIF, TIFF, HEIC or AVIF. Of cameras' raw files that \
+            are built like TIFF (NEF, CR2, DNG, ARW, ORF, RW2 and the like), the largest JPEG is \
+            read.
 
             \(ExitCodes.description)
 
