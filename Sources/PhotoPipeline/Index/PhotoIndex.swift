@@ -31,7 +31,11 @@ public final class PhotoIndex: Sendable {
         var entries: [PhotoID: Entry] = [:]
         /// Changes whenever a text by which photos are found may have changed.
         var textRevision = 0
+        /// The operations that read photos. There are some as long as photos wait.
         fileprivate var reading: [PhotoID: Operations.Operation] = [:]
+        /// The photos that have no operation yet, the next one last.
+        fileprivate var waiting: [Item] = []
+        fileprivate var isClosed = false
         fileprivate var unsaved: [PhotoIndexRecord] = []
         /// The latest look which photos are new, and the revision of the list at which it looks.
         fileprivate var looking: (revision: Int, operation: TypedOperation<Void>)?
@@ -51,6 +55,7 @@ public final class PhotoIndex: Sendable {
     /// The numbers of records that are appended to the file together: of headers, and of photos
     /// that were decoded, which takes longer.
     private static let (batch, decodedBatch) = (256, 16)
+    private static let mostOperations = 32
     /// A record that is used has this age in days at most.
     private static let longestAge: UInt32 = 30
 
@@ -124,10 +129,11 @@ public final class PhotoIndex: Sendable {
             state.looking.flatMap { $0.revision == contents.revision ? $0.operation : nil }
         }
         await (latest ?? look(contents)).finished()
-        let reading = state.withLock { state in
-            contents.rows.compactMap { state.reading[contents.records[$0].id] }
+        while true {
+            let reading = state.withLock { $0.isClosed ? [] : Array($0.reading.values) }
+            guard !reading.isEmpty else { return }
+            for operation in reading { await operation.finished() }
         }
-        for operation in reading { await operation.finished() }
     }
 
     /// Whether the files of a list have been read.
@@ -140,6 +146,7 @@ public final class PhotoIndex: Sendable {
 
     /// Reads no further files, and keeps what was read.
     @_spi(ClassicPhotos) public func close() {
+        state.withLock { $0.isClosed = true }
         looks.cancelAllOperations()
         headers.cancelAllOperations()
         save(atLeast: 1)
@@ -184,7 +191,7 @@ public final class PhotoIndex: Sendable {
     }
 
     /// A file that is read.
-    private struct Item: Sendable {
+    fileprivate struct Item: Sendable {
         let record: PhotoRecord
         let file: LocalFile
         let sidecars: Sidecars.OfPhoto
@@ -196,24 +203,24 @@ public final class PhotoIndex: Sendable {
         let items = newItems(of: contents)
         let stored = file?.records(of: Set(items.map(\.key))) ?? [:]
         let today = Self.today
-        var added: [Operations.Operation] = []
-        let signal = state.withLock { state in
+        let (begun, signal) = state.withLock { state in
             forget(except: contents, &state)
+            let waiting = Set(state.waiting.lazy.map(\.record.id))
+            var new: [Item] = []
             for item in items {
                 if var record = stored[item.key], record.sidecars == item.sidecars.version {
                     insert(record.facts, of: item, isSteady: true, &state)
                     guard record.day &+ Self.longestAge < today else { continue }
                     record.day = today
                     state.unsaved.append(record)
-                } else if state.reading[item.record.id] == nil {
-                    let operation = reading(item)
-                    state.reading[item.record.id] = operation
-                    added.append(operation)
+                } else if state.reading[item.record.id] == nil, !waiting.contains(item.record.id) {
+                    new.append(item)
                 }
             }
-            return state.signal
+            state.waiting = new.reversed() + state.waiting
+            return (begin(&state), state.signal)
         }
-        headers.addOperations(added, waitUntilFinished: false)
+        headers.addOperations(begun, waitUntilFinished: false)
         saveBatch()
         if !items.isEmpty { signal?.yield() }
     }
@@ -240,6 +247,20 @@ public final class PhotoIndex: Sendable {
         state.entries = state.entries.filter { present.contains($0.key) }
     }
 
+    /// Makes operations for photos that wait, as far as there are not enough of them: those of a
+    /// long list would take much memory.
+    private func begin(_ state: inout State) -> [Operations.Operation] {
+        var begun: [Operations.Operation] = []
+        while !state.isClosed, state.reading.count < Self.mostOperations,
+            let item = state.waiting.popLast()
+        {
+            let operation = reading(item)
+            state.reading[item.record.id] = operation
+            begun.append(operation)
+        }
+        return begun
+    }
+
     private func reading(_ item: Item) -> Operations.Operation {
         let limits = item.record.url.map(self.limits.limits) ?? .standard
         let operation = TypedOperation { [weak self] in
@@ -261,7 +282,7 @@ public final class PhotoIndex: Sendable {
         // A file that changes while it is read, or may change within the same tick of its clock,
         // would have the facts of another version later.
         let isSteady = item.file.status.map(PhotoFileKey.init) == item.key && !item.key.isFresh
-        let signal = state.withLock { state in
+        let (begun, signal) = state.withLock { state in
             state.reading[item.record.id] = nil
             // A file that cannot be read now is not read again at each look.
             insert(facts ?? PhotoFacts(), of: item, isSteady: facts != nil && isSteady, &state)
@@ -271,8 +292,9 @@ public final class PhotoIndex: Sendable {
                         key: item.key, sidecars: item.sidecars.version, day: Self.today,
                         facts: facts))
             }
-            return state.signal
+            return (begin(&state), state.signal)
         }
+        headers.addOperations(begun, waitUntilFinished: false)
         saveBatch()
         signal?.yield()
     }

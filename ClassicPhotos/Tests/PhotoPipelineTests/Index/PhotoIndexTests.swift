@@ -206,6 +206,22 @@ import Foundation
         }
     }
 
+    /// Nobody waits for photos that a closed index does not read.
+    @Test func closedIndexReadsNothingMore() async throws {
+        try await withLibrary { library in
+            for number in 0..<100 { try library.write("\(number).jpg", title: "t") }
+            let catalog = try library.catalog()
+            let closed = PhotoIndex()
+            closed.close()
+            #expect(await library.titles(catalog, closed).isEmpty)
+            // Closed while it reads.
+            let index = PhotoIndex()
+            index.prepare(catalog.contents)
+            index.close()
+            await index.ready(for: catalog.contents)
+        }
+    }
+
     /// A photo without a small picture has colors in the next run, after it was decoded once.
     @Test func colorsOfDecodedPhotoAreKept() async throws {
         try await withLibrary { library in
