@@ -102,8 +102,8 @@ extension PhotoLoader {
         facts: PhotoFacts?
     ) async -> KeptListPictures? {
         let pictures = listPictures(of: request, version, processors)
-        if let facts, facts.decodedColor != nil, let filtered = pictures.first, let downloaded = pictures.last,
-            pictures.count == (processors.isEmpty ? 1 : 2)
+        if let facts, facts.decodedColor != nil, let filtered = pictures.first,
+            let downloaded = pictures.last, pictures.count == (processors.isEmpty ? 1 : 2)
         {
             return KeptListPictures(facts: facts, downloaded: downloaded, filtered: filtered)
         }
