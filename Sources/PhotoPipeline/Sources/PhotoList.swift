@@ -13,7 +13,8 @@ public struct PhotoList: Sendable, Equatable {
     /// The number of skipped files in a folder.
     ///
     /// A file is skipped if neither its extension nor its first bytes are those of a picture, if it
-    /// is not a regular file, or if it is a link to such a file. Hidden files do not count.
+    /// is not a regular file, or if it is a link to such a file. Hidden files and XMP beside photos
+    /// do not count.
     public let skippedFileCount: Int
 
     /// The number of links to pictures and folders outside of the folder that was read. They are

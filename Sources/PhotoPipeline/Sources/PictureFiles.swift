@@ -13,6 +13,11 @@ enum PictureFiles {
         fileExtension(of: name).flatMap { ImageFormat(fileExtension: $0) } != nil
     }
 
+    /// Whether a file's name has the extension of XMP beside a photo, which the index reads.
+    static func isSidecar(named name: some BidirectionalCollection<UInt8>) -> Bool {
+        fileExtension(of: name) == "xmp"
+    }
+
     /// The extension of a name in lower case; nil for a name without a dot, or with only a leading
     /// dot.
     static func fileExtension(of name: some BidirectionalCollection<UInt8>) -> String? {

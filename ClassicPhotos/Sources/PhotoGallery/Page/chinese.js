@@ -17,7 +17,7 @@ export const texts = {
   empty: "这里还没有照片。新照片会自动出现。",
   noMatch: "没有符合条件的照片。", showAll: "显示所有照片", matches: "{count} 个匹配",
   partOfAll: "{part} / {all}",
-  find: "按名称查找", tools: "查找、排序与视图",
+  find: "名称、标题或关键字", tools: "查找、排序与视图",
   sort: "排序", sortList: "列表顺序", sortName: "名称", sortDate: "拍摄日期",
   sortSize: "文件大小", sortState: "状态",
   view: "视图", viewGrid: "网格", viewList: "列表",

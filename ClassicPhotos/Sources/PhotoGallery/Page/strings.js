@@ -22,7 +22,7 @@ const english = {
   empty: "There are no photos here yet. New ones appear by themselves.",
   noMatch: "No photo matches.", showAll: "Show all photos",
   matches: "{count} match|{count} matches", partOfAll: "{part} of {all}",
-  find: "Find by name", tools: "Find, order and view",
+  find: "Name, title or keyword", tools: "Find, order and view",
   sort: "Order", sortList: "List order", sortName: "Name", sortDate: "Date taken",
   sortSize: "File size", sortState: "State",
   view: "View", viewGrid: "Grid", viewList: "List",

@@ -70,9 +70,11 @@ private func message(_ body: () throws -> Void) -> String {
         }
     }
 
-    @Test func skippedFilesAreCountedExceptHiddenFiles() throws {
+    @Test func skippedFilesAreCountedExceptHiddenFilesAndSidecars() throws {
         let scratch = try Scratch()
-        for name in ["a.jpg", "readme.txt", "b/c.plist", "jpg", ".hidden.jpg", ".git/x.jpg"] {
+        let hidden = [".hidden.jpg", ".git/x.jpg"]
+        let sidecars = ["a.xmp", "b/a.jpg.XMP"]
+        for name in ["a.jpg", "readme.txt", "b/c.plist", "jpg"] + hidden + sidecars {
             try scratch.write("in/\(name)")
         }
         let photos = try PhotoList.read(folder: scratch.url.appending(path: "in"))

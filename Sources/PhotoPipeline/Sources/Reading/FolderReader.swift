@@ -153,7 +153,7 @@ struct FolderReader {
                 name: text, nameBytes: isText ? nil : path, url: file.url, in: boundary)
         } else if let format = UnsupportedFormat(of: path) {
             unsupportedFiles.append(.init(name: text, format: format.name, reason: format.reason))
-        } else {
+        } else if !PictureFiles.isSidecar(named: path) {
             skippedFileCount += 1
         }
     }
