@@ -92,6 +92,7 @@ public struct GalleryServer: Sendable {
     let pages: GalleryPages
     let viewer: PhotoViewer
     private let thumbnails: ListPictures
+    private let freedMemory: FreedMemory
 
     /// Creates a server, which does not listen yet.
     public init(configuration: Configuration, downloader: PhotoDownloader) {
@@ -103,10 +104,10 @@ public struct GalleryServer: Sendable {
         let loader = PhotoLoader(downloader: downloader, options: loading)
         catalog = PhotoCatalog(configuration.records)
         viewer = PhotoViewer(catalog: catalog, options: options, loader: loader)
-        let freed = FreedMemory(loader: loader, viewer: viewer)
+        freedMemory = FreedMemory(loader: loader, viewer: viewer)
         pages = GalleryPages(
             catalog: catalog, options: options, loader: loader, limits: configuration.limits,
-            emptied: { freed.giveBack() })
+            emptied: freedMemory.giveBackPictures)
         thumbnails = ListPictures(catalog: catalog, options: options, loader: loader)
     }
 
@@ -131,6 +132,10 @@ public struct GalleryServer: Sendable {
             for await _ in changes { await pages.factsFound(index.takeChanges()) }
         }
         index.prepare(catalog.contents)
+        let indexing = Task {
+            await index.ready(for: catalog.contents)
+            freedMemory.giveBackUnused()
+        }
         let following = configuration.reading.map { reading in
             Task {
                 await ListFollower(
@@ -146,6 +151,7 @@ public struct GalleryServer: Sendable {
         following?.cancel()
         index.close()
         telling.cancel()
+        indexing.cancel()
         await pages.closeAll()
         await viewer.close()
         do {

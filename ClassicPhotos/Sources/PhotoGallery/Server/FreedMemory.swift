@@ -2,10 +2,10 @@ import CAllocator
 import Operations
 import PhotoPipeline
 
-/// Gives memory back to the system when nobody looks at the gallery any more.
+/// Gives memory back to the system: after the index has read the photos, and when nobody looks at the
+/// gallery any more.
 ///
-/// The pictures that were kept for the pages go; most are on the disk or can be read again. The
-/// allocator keeps what is freed for later allocations, and is told to return it.
+/// The allocator keeps what is freed for later allocations, and is told to return it.
 struct FreedMemory: Sendable {
     let loader: PhotoLoader
     let viewer: PhotoViewer
@@ -19,8 +19,14 @@ struct FreedMemory: Sendable {
         queue.maxConcurrentOperationCount = 1
     }
 
-    /// Begins to give memory back, on a thread that may block for some milliseconds.
-    func giveBack() {
+    /// Begins to return what is free, on a thread that may block for some milliseconds.
+    func giveBackUnused() {
+        queue.addOperation { return_freed_memory() }
+    }
+
+    /// Drops the pictures that were kept for the pages, and begins to return their memory. Most are
+    /// on the disk, or can be made again.
+    func giveBackPictures() {
         queue.addOperation { [loader, viewer] in
             loader.removeMemoryCache()
             viewer.removeMemoryCache()
