@@ -117,20 +117,24 @@ extension PhotoLoader {
         return kept
     }
 
-    /// Keeps the pictures of a list on the disk; those of a damaged photo are made again, so that
-    /// its page says what is wrong.
+    /// Keeps the pictures of a list on the disk once both are made and in memory. Those of a damaged
+    /// photo are made again, so that its page says what is wrong.
     ///
     /// Returns at once; a thread of the cache writes the file.
     func keepListPictures(
-        of photo: Photo, for request: PhotoRequest, downloaded: NamedPicture,
-        filtered: NamedPicture, _ processors: [PhotoProcessor]
+        of photo: Photo, for request: PhotoRequest, _ processors: [PhotoProcessor]
     ) {
+        let version = PhotoVersion(text: photo.key.version, modified: nil)
         guard let cache = options.thumbnails, let facts = photo.facts, facts.damage == nil,
             let address = Self.entryAddress(of: request, processors)
         else { return }
-        let kept = KeptListPictures(facts: facts, downloaded: downloaded, filtered: filtered)
-        guard let bytes = kept.entry else { return }
-        let version = PhotoVersion(text: photo.key.version, modified: nil)
+        let pictures = listPictures(of: request, version, processors)
+        guard let filtered = pictures.first, let downloaded = pictures.last,
+            pictures.count == (processors.isEmpty ? 1 : 2),
+            let bytes = KeptListPictures(
+                facts: facts, downloaded: downloaded, filtered: filtered
+            ).entry
+        else { return }
         cache.keep(
             PhotoDiskCache.Entry(
                 version: version, freshness: ResponseFreshness(isStorable: true, end: 0),

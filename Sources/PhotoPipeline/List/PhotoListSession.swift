@@ -394,7 +394,7 @@ public actor PhotoListSession {
             return photo
         }
         decode.name = "Decode"
-        let encode = encoding(after: decode)
+        let encode = encoding(after: decode, request)
         onCompletion(of: decode) { await $0.decoded(row, $1) }
         onCompletion(of: encode) { await $0.downloaded(row, generation, $1, decode) }
 
@@ -438,15 +438,7 @@ public actor PhotoListSession {
     ) -> [Operations.Operation] {
         filter.name = "Filter"
         filter.queuePriority = .high
-        let encode = encoding(after: filter) { [loader, filters] photo, filtered in
-            // Usually made already, and in memory.
-            var unfiltered = photo.key
-            unfiltered.processors = []
-            unfiltered.stage = .encoded(.jpeg, quality: PhotoLoader.listQuality)
-            guard let downloaded = loader.memory.file(unfiltered) else { return }
-            loader.keepListPictures(
-                of: photo, for: request, downloaded: downloaded, filtered: filtered, filters)
-        }
+        let encode = encoding(after: filter, request)
         for operation in [filter, encode] { limitIfNaive(operation) }
         onCompletion(of: filter) { await $0.pixelStageFinished($1) }
         onCompletion(of: encode) { await $0.filtered(row, generation, $1) }
@@ -456,14 +448,13 @@ public actor PhotoListSession {
 
     private var filters: [PhotoProcessor] { options.processors }
 
-    /// - Parameter use: called with the photo and its picture, on the thread of the operation.
     private func encoding(
-        after photo: TypedOperation<Photo>,
-        _ use: @escaping @Sendable (Photo, NamedPicture) -> Void = { _, _ in }
+        after photo: TypedOperation<Photo>, _ request: PhotoRequest
     ) -> TypedOperation<NamedPicture> {
-        let encode = TypedOperation(after: photo) { [loader] photo in
+        let encode = TypedOperation(after: photo) { [loader, filters] photo in
             let picture = try await loader.listPicture(photo)
-            use(photo, picture)
+            // Either of a photo's two pictures may be the last one.
+            loader.keepListPictures(of: photo, for: request, filters)
             return picture
         }
         encode.name = "Encode"
