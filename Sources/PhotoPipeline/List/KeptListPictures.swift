@@ -117,8 +117,8 @@ extension PhotoLoader {
         return kept
     }
 
-    /// Keeps the pictures of a list on the disk once both are made and in memory. Those of a damaged
-    /// photo are made again, so that its page says what is wrong.
+    /// Keeps the pictures of a list on the disk once both are made and in memory. Those of a
+    /// damaged photo are made again, so that its page says what is wrong.
     ///
     /// Returns at once; a thread of the cache writes the file.
     func keepListPictures(

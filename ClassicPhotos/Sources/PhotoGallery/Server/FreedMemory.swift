@@ -2,8 +2,8 @@ import CAllocator
 import Operations
 import PhotoPipeline
 
-/// Gives memory back to the system: after the index has read the photos, and when nobody looks at the
-/// gallery any more.
+/// Gives memory back to the system: after the index has read the photos, and when nobody looks at
+/// the gallery any more.
 ///
 /// The allocator keeps what is freed for later allocations, and is told to return it.
 struct FreedMemory: Sendable {
