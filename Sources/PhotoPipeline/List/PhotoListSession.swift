@@ -14,8 +14,7 @@ import Foundation
 ///
 /// The pictures themselves are in the memory of the ``PhotoLoader``, which all pages share and
 /// which has one limit. A picture that is no longer there is made again for the page that asks for
-/// it; see
-/// ``ListPictures``.
+/// it.
 ///
 /// Each page has its own session, so one person's scrolling never stops another person's list. The
 /// session is an actor: call it from any thread or task; it handles one event at a time.
@@ -228,7 +227,7 @@ public actor PhotoListSession {
         public let isActive: Bool
         /// What is known of the photo's contents; nil before its file was read or it was decoded.
         public let facts: PhotoFacts?
-        /// The name of the picture of the row's state, see ``ListPictures``; nil if there is none.
+        /// The name of the picture of the row's state; nil if there is none.
         public let picture: PictureName?
     }
 
