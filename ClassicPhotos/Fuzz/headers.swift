@@ -37,7 +37,7 @@ private func checkVersion(_ fields: HTTPFields, now: Int) {
 /// Only a response with the rest of the same file continues an interrupted download.
 private func checkRest(_ fields: HTTPFields) {
     guard let url = URL(string: "https://example.com/a.jpg") else { return }
-    let transfer = DownloadTransfer(unless: nil) { _, _ in }
+    let transfer = DownloadTransfer(unless: nil) { _ in }
     transfer.keep([1, 2, 3], of: url, fields)
     guard let part = transfer.takePart(of: url) else { return }
     precondition(part.entityTag.utf8.first == UInt8(ascii: "\""))

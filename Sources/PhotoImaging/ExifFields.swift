@@ -37,7 +37,13 @@ extension ImageEngine {
     public static func exif(
         of bytes: [UInt8], limits: ImageLimits = .standard
     ) throws(ImagingError) -> ExifFields {
-        try header(of: bytes, limits: limits).fields
+        guard let raw = try detect(bytes, limits: limits).raw else {
+            return try header(of: bytes, limits: limits).fields
+        }
+        // They need no JPEG that can be shown.
+        let visit = HeaderVisit()
+        _ = try readFields(of: raw, visiting: visit)
+        return ExifFields(entries: visit.entries)
     }
 }
 

@@ -95,6 +95,16 @@ import Testing
         #expect(!ImageFormat.raw.canEncode)
     }
 
+    @Test(arguments: [RawFileForm.nef, .cr2, .dng, .arw])
+    func fieldsNeedNoPicture(form: RawFileForm) throws {
+        let file = form.bytes(around: Array(repeating: 7, count: 100), orientation: 1)
+        #expect(throws: ImagingError.self) {
+            _ = try ImageEngine.inspect(file, limits: .ownFiles)
+        }
+        #expect(
+            try ImageEngine.exif(of: file, limits: .ownFiles).taken == "2021-03-04T05:06:07")
+    }
+
     @Test func plainTIFFIsNoRawFile() throws {
         let tiff = try Pictures.file(.tiff)
         #expect(ImageFormat(contents: tiff) == .tiff)

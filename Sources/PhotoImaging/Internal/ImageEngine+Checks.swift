@@ -47,17 +47,24 @@ extension ImageEngine {
         guard case (.raw, let raw?) = try detect(bytes, limits: limits), raw.endsEarly,
             let size = raw.rawSize
         else { return nil }
-        // The fields are read as those of a JPEG.
-        let head = ExifBlock.head(with: raw.exif.bytes)
-        var header = cvips_info()
-        try check(visit.read(head, .raw, nil, &header)) {
-            .decodeFailed(detail: ImageFormat.raw.damage(in: head, reading: "header"))
-        }
+        var header = try readFields(of: raw, visiting: visit)
         (header.width, header.height) = (.init(size.width), .init(size.height))
         var info = ImageInfo(format: .raw, header: header)
         info.rawSize = size
         try limits.check(info)
         return info
+    }
+
+    /// Reads the fields of a raw file as those of a JPEG of one pixel.
+    static func readFields(
+        of raw: RawFile, visiting visit: HeaderVisit
+    ) throws(ImagingError) -> cvips_info {
+        let head = ExifBlock.head(with: raw.exif.bytes)
+        var header = cvips_info()
+        try check(visit.read(head, .raw, nil, &header)) {
+            .decodeFailed(detail: ImageFormat.raw.damage(in: head, reading: "header"))
+        }
+        return header
     }
 
     /// The format of a file, if it is allowed; and its directories if it is a raw file.
