@@ -176,8 +176,10 @@ final class StagedFile: Sendable {
     /// Creates a folder and its missing parents.
     ///
     /// - Returns: the folders that got a new entry.
-    static func makeFolder(_ folder: LocalPath) throws(FileProblem) -> [LocalPath] {
-        let result = folder.withCString { mkdir($0, 0o777) }
+    static func makeFolder(
+        _ folder: LocalPath, mode: mode_t = 0o777
+    ) throws(FileProblem) -> [LocalPath] {
+        let result = folder.withCString { mkdir($0, mode) }
         if result == 0 { return [folder.folder ?? .workingFolder] }
         switch errno {
         case EEXIST:
@@ -191,8 +193,8 @@ final class StagedFile: Sendable {
             return []
         case ENOENT:
             guard let above = folder.folder else { throw FileProblem(folder, errno: ENOENT) }
-            let made = try makeFolder(above)
-            return try made + makeFolder(folder)
+            let made = try makeFolder(above, mode: mode)
+            return try made + makeFolder(folder, mode: mode)
         case let code:
             throw FileProblem(folder, errno: code)
         }

@@ -209,7 +209,7 @@ import Darwin
         let (outcome, said) = state.withLock { state -> (Outcome, String?) in
             guard !state.hasProblem else { return (.failed, nil) }
             while true {
-                let folderCode = makeFolder(folder)
+                let folderCode = makeFolder()
                 guard folderCode == 0, let file = opened(O_RDWR | O_CREAT) else {
                     state.hasProblem = true
                     return (.failed, sentence(folderCode == 0 ? errno : folderCode))
@@ -263,15 +263,16 @@ import Darwin
         return file
     }
 
-    /// Makes a folder that only this user can enter, and those above it.
+    /// Makes the folder and those above it, which only this user can enter.
     ///
     /// - Returns: 0 if the folder exists, otherwise the number of the error.
-    private func makeFolder(_ folder: LocalPath) -> Int32 {
-        guard folder.withCString({ mkdir($0, 0o700) }) != 0, errno != EEXIST else { return 0 }
-        guard errno == ENOENT, let above = folder.folder else { return errno }
-        let code = makeFolder(above)
-        guard code == 0 else { return code }
-        return folder.withCString { mkdir($0, 0o700) } == 0 || errno == EEXIST ? 0 : errno
+    private func makeFolder() -> Int32 {
+        do throws(FileProblem) {
+            _ = try StagedFile.makeFolder(folder, mode: 0o700)
+            return 0
+        } catch {
+            return error.code ?? EIO
+        }
     }
 
     private func sentence(_ code: Int32) -> String {

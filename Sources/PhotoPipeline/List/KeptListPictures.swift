@@ -101,11 +101,10 @@ extension PhotoLoader {
         of request: PhotoRequest, _ version: PhotoVersion, _ processors: [PhotoProcessor],
         facts: PhotoFacts?
     ) async -> KeptListPictures? {
-        let pictures = listPictures(of: request, version, processors)
-        if let facts, facts.decodedColor != nil, let filtered = pictures.first,
-            let downloaded = pictures.last, pictures.count == (processors.isEmpty ? 1 : 2)
+        if let facts, facts.decodedColor != nil,
+            let kept = picturesInMemory(of: request, version, processors, facts)
         {
-            return KeptListPictures(facts: facts, downloaded: downloaded, filtered: filtered)
+            return kept
         }
         guard let cache = options.thumbnails,
             let address = Self.entryAddress(of: request, processors),
@@ -126,20 +125,26 @@ extension PhotoLoader {
     ) {
         let version = PhotoVersion(text: photo.key.version, modified: nil)
         guard let cache = options.thumbnails, let facts = photo.facts, facts.damage == nil,
-            let address = Self.entryAddress(of: request, processors)
-        else { return }
-        let pictures = listPictures(of: request, version, processors)
-        guard let filtered = pictures.first, let downloaded = pictures.last,
-            pictures.count == (processors.isEmpty ? 1 : 2),
-            let bytes = KeptListPictures(
-                facts: facts, downloaded: downloaded, filtered: filtered
-            ).entry
+            let address = Self.entryAddress(of: request, processors),
+            let bytes = picturesInMemory(of: request, version, processors, facts)?.entry
         else { return }
         cache.keep(
             PhotoDiskCache.Entry(
                 version: version, freshness: ResponseFreshness(isStorable: true, end: 0),
                 bytes: bytes),
             for: address)
+    }
+
+    /// The pictures if all of them are in memory.
+    private func picturesInMemory(
+        of request: PhotoRequest, _ version: PhotoVersion, _ processors: [PhotoProcessor],
+        _ facts: PhotoFacts
+    ) -> KeptListPictures? {
+        let pictures = listPictures(of: request, version, processors)
+        guard let filtered = pictures.first, let downloaded = pictures.last,
+            pictures.count == (processors.isEmpty ? 1 : 2)
+        else { return nil }
+        return KeptListPictures(facts: facts, downloaded: downloaded, filtered: filtered)
     }
 
     private func remember(

@@ -393,7 +393,8 @@ public actor PhotoListSession {
             return photo
         }
         decode.name = "Decode"
-        let encode = encoding(after: decode, request)
+        // Without filters, this picture is the last one, too, and is kept as such.
+        let encode = encoding(after: decode, keptFor: filters.isEmpty ? nil : request)
         onCompletion(of: decode) { await $0.decoded(row, $1) }
         onCompletion(of: encode) { await $0.downloaded(row, generation, $1, decode) }
 
@@ -437,7 +438,7 @@ public actor PhotoListSession {
     ) -> [Operations.Operation] {
         filter.name = "Filter"
         filter.queuePriority = .high
-        let encode = encoding(after: filter, request)
+        let encode = encoding(after: filter, keptFor: request)
         for operation in [filter, encode] { limitIfNaive(operation) }
         onCompletion(of: filter) { await $0.pixelStageFinished($1) }
         onCompletion(of: encode) { await $0.filtered(row, generation, $1) }
@@ -447,13 +448,14 @@ public actor PhotoListSession {
 
     private var filters: [PhotoProcessor] { options.processors }
 
+    /// - Parameter request: the request whose pictures are kept on the disk; nil to keep none.
     private func encoding(
-        after photo: TypedOperation<Photo>, _ request: PhotoRequest
+        after photo: TypedOperation<Photo>, keptFor request: PhotoRequest?
     ) -> TypedOperation<NamedPicture> {
         let encode = TypedOperation(after: photo) { [loader, filters] photo in
             let picture = try await loader.listPicture(photo)
             // Either of a photo's two pictures may be the last one.
-            loader.keepListPictures(of: photo, for: request, filters)
+            if let request { loader.keepListPictures(of: photo, for: request, filters) }
             return picture
         }
         encode.name = "Encode"
@@ -506,7 +508,7 @@ public actor PhotoListSession {
         pictures[row] = RowPictures(
             downloaded: kept.downloaded.name, filtered: kept.filtered.name, generation: generation)
         engine.photoFinished()
-        // A filtered photo was downloaded; the page is told of the last state only.
+        // A filtered photo was downloaded first; the page receives only the last state.
         perform(controller.rowDownloaded(row, generation: generation))
         perform(controller.rowFiltered(row, generation: generation))
     }

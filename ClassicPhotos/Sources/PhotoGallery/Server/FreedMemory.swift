@@ -5,7 +5,7 @@ import PhotoPipeline
 /// Gives memory back to the system: after the index has read the photos, and when nobody looks at
 /// the gallery any more.
 ///
-/// The allocator keeps what is freed for later allocations, and is told to return it.
+/// The allocator keeps freed memory for later allocations until the program asks it to return it.
 struct FreedMemory: Sendable {
     let loader: PhotoLoader
     let viewer: PhotoViewer

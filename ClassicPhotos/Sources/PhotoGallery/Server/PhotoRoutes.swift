@@ -157,19 +157,15 @@ struct PhotoRoutes {
         _ request: Request, _ context: GalleryRequestContext
     ) async throws -> Response {
         let (row, _) = try photo(context)
-        var image: EncodedImage?
-        let name = context.parameters.get("picture").flatMap(PictureName.init)
-        if let name {
-            image = thumbnails.pictureInMemory(row, named: name)
-            if image == nil {
-                image = try await answering(context) {
-                    try await thumbnails.picture(row, named: name)
-                }
-            }
+        let missing = HTTPError(.notFound, message: "There is no such picture.")
+        guard let name = context.parameters.get("picture").flatMap(PictureName.init) else {
+            throw missing
         }
-        guard let name, let image else {
-            throw HTTPError(.notFound, message: "There is no such picture.")
+        var image = thumbnails.pictureInMemory(row, named: name)
+        if image == nil {
+            image = try await answering(context) { try await thumbnails.picture(row, named: name) }
         }
+        guard let image else { throw missing }
         return FileResponse(
             bytes: image.bytes, mediaType: image.format.mediaType, tag: "\(name)",
             caching: .immutable
