@@ -153,7 +153,7 @@ struct ChangingListTests {
             let text = try await gallery.get("/api/photos").text
             #expect(text.contains(#""width":64"#) && text.contains(#""height":48"#))
             #expect(text.contains(#""title":"Fête""#))
-            // A page that shows the photo is told of another title, although no photo has changed.
+            // The page shows the new title, although no photo has changed.
             _ = try await gallery.events(page: page) { event in
                 if event.hasPrefix("event: hello") {
                     let report =

@@ -171,8 +171,8 @@ public actor PhotoListSession {
         perform(controller.listChanged(to: change.contents, changed: change.changedRows))
     }
 
-    /// The files of photos were read; see ``PhotoIndex/takeChanges()``. The page is told of those
-    /// on its screen.
+    /// Tells the page what the index has found out about photos on its screen; see
+    /// ``PhotoIndex/takeChanges()``.
     @_spi(ClassicPhotos) public func factsFound(_ photos: Set<PhotoID>) {
         for row in controller.visibleRows where controller.records.indices.contains(row.index) {
             if photos.contains(controller.records[row.index].id) { changedRows.insert(row) }

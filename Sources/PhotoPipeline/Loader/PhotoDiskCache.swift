@@ -206,8 +206,7 @@ extension PhotoDiskCache {
 
     private func makeFolder() {
         guard LocalFiles.status(of: LocalFile(folder)) == nil else { return }
-        if let above = folder.folder { _ = try? StagedFile.makeFolder(above) }
-        _ = folder.withCString { mkdir($0, 0o700) }
+        _ = try? StagedFile.makeFolder(folder, mode: 0o700)
     }
 
     /// Marks a file as used now.

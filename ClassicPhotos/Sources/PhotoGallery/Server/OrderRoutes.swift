@@ -51,8 +51,8 @@ struct OrderRoutes {
         let states = try await states(of: parameters.get("page"))
         let contents = catalog.contents
         let (index, queue, kind) = (index, queue, state)
-        // Without all dates, the order would change while a person scrolls. Titles and keywords may
-        // add photos to those whose names match, which need not wait.
+        // Without all dates, the order would change while a person scrolls. A search by names is
+        // answered at once; titles and keywords may add photos to it later.
         let isComplete = key == .date || parameters.get("complete") != nil
         let isPartial = !isComplete && !query.isEmpty && !index.isReady(for: contents)
         let rows = try await context.whileConnected {

@@ -71,7 +71,7 @@ import Foundation
             let first = try #require(index[catalog.contents.records[0].id])
             #expect(first.size == PixelSize(width: 64, height: 48) && first.decodedColor == nil)
             #expect(index.decoded.isEmpty)
-            // Whoever shows the photos is told.
+            // The index announces what has changed.
             for await _ in changes { break }
             #expect(index.takeChanges() == Set(catalog.contents.records.map(\.id)))
             #expect(index.takeChanges().isEmpty)

@@ -28,7 +28,8 @@ struct PhotoDiskCacheTests {
 
     @Test func freshDownloadSurvivesARestart() async throws {
         try await withTemporaryFolder { folder in
-            let cache = folder.appending(path: "cache")
+            let above = folder.appending(path: "above")
+            let cache = above.appending(path: "cache")
             try await withDemoOrigin(.quick) { origin in
                 let url = webURL(origin.url(for: .none))
                 var bitmaps: [[UInt8]] = []
@@ -44,9 +45,11 @@ struct PhotoDiskCacheTests {
                 #expect(bitmaps[0] == bitmaps[1])
                 #expect(origin.requestCount(for: DemoFault.none.path) == 1)
             }
-            let mode = try FileManager.default.attributesOfItem(atPath: cache.systemPath)
-            // The type of the number depends on the library that is loaded.
-            #expect("\(mode[.posixPermissions] ?? "none")" == "\(0o700)")
+            for made in [above, cache] {
+                let mode = try FileManager.default.attributesOfItem(atPath: made.systemPath)
+                // The type of the number depends on the library that is loaded.
+                #expect("\(mode[.posixPermissions] ?? "none")" == "\(0o700)")
+            }
         }
     }
 
