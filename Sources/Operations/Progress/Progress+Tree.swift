@@ -58,17 +58,13 @@ extension Progress {
         }
     }
 
-    func complete(units: Int64) {
-        propagate(state.withLock { $0.completed(units: units) })
-    }
-
     /// Raises the total, in one step.
     func raiseTotal(by units: Int64) { changeTotal { $0.totalRaised(by: units) } }
 
     /// Counts one unit as completed, if the number of units has been set.
     func completeUnit() {
         guard isActive.load(ordering: .acquiring) else { return }
-        complete(units: 1)
+        complete(1)
     }
 
     /// The handler called after each change of anything but the handlers and `isCancellable`, on

@@ -12,9 +12,8 @@ import Synchronization
 /// those of Foundation's class of the same name; nothing here is localised, there is no user info,
 /// and a progress cannot be paused.
 ///
-/// Every property and method can be used from any thread. If several threads raise a count with
-/// `+=`, some of the increments are lost, since `+=` is a read and a write: give each thread a
-/// child of its own.
+/// Every property and method can be used from any thread. Several threads may raise the counts with
+/// `+=` at the same time, and no increment is lost.
 open class Progress: @unchecked Sendable {
     // Unchecked because the class is open: the base class keeps all its state inside this lock.
     let state: Locked<ProgressState>
@@ -82,6 +81,12 @@ open class Progress: @unchecked Sendable {
         set {
             changeTotal { $0.totalChanged(to: newValue) }
         }
+        _modify {
+            let before = state.withLock { $0.total }
+            var total = before
+            defer { if total != before { changeTotal { $0.totalChanged(from: before, to: total) } } }
+            yield &total
+        }
     }
 
     /// Changes the total by an event of the state.
@@ -100,9 +105,35 @@ open class Progress: @unchecked Sendable {
     ///
     /// A number above ``totalUnitCount`` is kept as it is; a negative number means that the count
     /// is unknown.
+    ///
+    /// `completedUnitCount += n` adds in one step, from any number of threads: what is changed in
+    /// place, by an operator or an `inout` argument, is added to the count as a difference.
+    /// Observers of an assignment see the assigned number.
     open var completedUnitCount: Int64 {
         get { state.withLock { $0.completed } }
         set { propagate(state.withLock { $0.completedChanged(to: newValue) }) }
+        // The lock is free while the caller changes the copy, because what changes it may be the
+        // caller's function. If that throws, its changes count all the same.
+        _modify {
+            let before = state.withLock { $0.completed }
+            var completed = before
+            defer {
+                if completed != before {
+                    propagate(
+                        state.withLock { $0.completedChanged(from: before, to: completed) })
+                }
+            }
+            yield &completed
+        }
+    }
+
+    /// Counts units as completed, in one step.
+    ///
+    /// - Parameter units: how many; a negative number takes units back. The count stops at the
+    ///   limits of its type.
+    /// - Complexity: O(number of progresses above).
+    public func complete(_ units: Int64) {
+        propagate(state.withLock { $0.completed(units: units) })
     }
 
     /// The part that is done, from 0 to 1, including the done part of unfinished children.

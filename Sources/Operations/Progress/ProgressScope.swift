@@ -46,7 +46,7 @@ final class ProgressScope: Sendable {
             guard case .free = use else { return false }
             return true
         }
-        if isUnused { owner.complete(units: units) }
+        if isUnused { owner.complete(units) }
     }
 }
 

@@ -105,10 +105,20 @@ extension ProgressState {
         totalChanged(to: max(total, 0).addingClamped(units))
     }
 
+    /// Changes the total by a difference, because others may have changed it meanwhile.
+    mutating func totalChanged(from before: Int64, to after: Int64) -> Propagation {
+        totalChanged(to: total.addingClamped(after.subtractingClamped(before)))
+    }
+
     mutating func completedChanged(to completed: Int64) -> Propagation {
         let isChange = completed != self.completed
         self.completed = completed
         return isChange ? propagation() : unchanged
+    }
+
+    /// Changes the count by a difference, because others may have changed it meanwhile.
+    mutating func completedChanged(from before: Int64, to after: Int64) -> Propagation {
+        completed(units: after.subtractingClamped(before))
     }
 
     mutating func completed(units: Int64) -> Propagation {
@@ -241,5 +251,11 @@ extension Int64 {
     fileprivate func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum
+    }
+
+    /// Returns the difference, or the nearest `Int64` if the difference overflows.
+    fileprivate func subtractingClamped(_ other: Int64) -> Int64 {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        return overflow ? (other > 0 ? .min : .max) : difference
     }
 }

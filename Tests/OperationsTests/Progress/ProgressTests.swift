@@ -1,3 +1,4 @@
+import OperationsRuntime
 import OperationsTestSupport
 import Testing
 
@@ -30,6 +31,54 @@ struct ProgressTests {
         #expect(progress.fractionCompleted == expected.fraction)
         #expect(progress.isIndeterminate == expected.isIndeterminate)
         #expect(progress.isFinished == expected.isFinished)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func noIncrementOfSeveralThreadsIsLost() async throws {
+        let parent = Progress(totalUnitCount: 10)
+        let progress = Progress(totalUnitCount: 0, parent: parent, pendingUnitCount: 10)
+        try await (0..<8).concurrentForEach(width: 8) { _ in
+            for _ in 0..<1_000 {
+                progress.totalUnitCount += 2
+                progress.completedUnitCount += 1
+                progress.complete(1)
+            }
+        }
+        #expect(progress.completedUnitCount == 16_000 && progress.totalUnitCount == 16_000)
+        #expect(parent.isFinished)
+    }
+
+    @Test func changesInPlaceAreDifferences() {
+        func raise(_ count: inout Int64, by units: Int64) throws {
+            count += units
+            throw CancellationError()
+        }
+        let progress = Progress(totalUnitCount: 10)
+        let values = Locked<[Int64]>([])
+        let observation = progress.observe(\.completedUnitCount, options: [.new]) { _, change in
+            values.withLock { $0.append(change.newValue ?? -1) }
+        }
+        progress.completedUnitCount += 0
+        progress.completedUnitCount *= 3
+        progress.completedUnitCount += 4
+        progress.completedUnitCount -= 1
+        try? raise(&progress.completedUnitCount, by: 2)
+        try? raise(&progress.totalUnitCount, by: 5)
+        #expect(values.withLock { $0 } == [4, 3, 5])
+        #expect(progress.totalUnitCount == 15)
+        progress.completedUnitCount = .max
+        progress.completedUnitCount -= .max
+        progress.complete(-3)
+        #expect(progress.completedUnitCount == -3 && progress.isIndeterminate)
+        withExtendedLifetime(observation) {}
+    }
+
+    /// A function of the caller changes the count while the lock is free.
+    @Test func changeInPlaceMayReadTheProgress() {
+        let progress = Progress(totalUnitCount: 10)
+        func change(_ count: inout Int64) { count += progress.totalUnitCount / 2 }
+        change(&progress.completedUnitCount)
+        #expect(progress.fractionCompleted == 0.5)
     }
 
     // MARK: Children
