@@ -12,8 +12,7 @@ let painted = Atomic(0)
 
 // snippet.show
 // A serial queue: DispatchQueue(label: "log")
-let log = OperationQueue(name: "log", width: 1)
-log.order = .fifo
+let log = OperationQueue(name: "log", width: 1, order: .fifo)
 for number in 1...3 { log.addOperation { print("line \(number)") } }
 
 // A semaphore as a limit, and a group: DispatchSemaphore(value: 4), DispatchGroup()

@@ -35,10 +35,8 @@ print(answer)
 
 // AsyncSemaphore(value: 1) around the methods of an actor
 actor Account {
-    private let turns = OperationQueue(name: "account", width: 1)
+    private let turns = OperationQueue(name: "account", width: 1, order: .fifo)
     private(set) var balance = 0
-
-    init() { turns.order = .fifo }
 
     func deposit(_ amount: Int) async throws {
         try await turns.add("deposit") {

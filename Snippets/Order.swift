@@ -3,11 +3,11 @@
 import Operations
 
 // snippet.show
-let mail = OperationQueue(name: "mail", width: 1)
-mail.order = .fifo  // strictly in the order of addition
+// Strictly in the order of addition.
+let mail = OperationQueue(name: "mail", width: 1, order: .fifo)
 
-let rows = OperationQueue(name: "rows", width: 1)
-rows.order = .lifo  // the row that came into view last starts first
+// The row that came into view last starts first.
+let rows = OperationQueue(name: "rows", width: 1, order: .lifo)
 rows.aging = .seconds(1)  // one priority higher for each second of waiting
 
 for queue in [mail, rows] { queue.isSuspended = true }

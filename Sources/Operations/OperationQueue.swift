@@ -77,23 +77,27 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         QueueRegistry.insert(opaque)
     }
 
-    /// Makes a queue with a name and a width.
+    /// Makes a queue with a name, a width and an order.
     ///
     /// ```swift
     /// let uploads = OperationQueue(name: "uploads", width: 4)
+    /// let log = OperationQueue(name: "log", width: 1, order: .fifo)
     /// ```
     ///
     /// - Parameters:
     ///   - name: a name for people to read; see ``name``.
     ///   - width: how many operations may run at the same time; see
     ///     ``maxConcurrentOperationCount``.
+    ///   - order: the order in which operations start; see ``order``.
     /// - Precondition: the width is not negative, or is ``defaultMaxConcurrentOperationCount``.
     public convenience init(
-        name: String? = nil, width: Int = OperationQueue.defaultMaxConcurrentOperationCount
+        name: String? = nil, width: Int = OperationQueue.defaultMaxConcurrentOperationCount,
+        order: OperationQueueOrder = .priority
     ) {
         self.init()
         if let name { self.name = name }
         maxConcurrentOperationCount = width
+        if order != .priority { self.order = order }
     }
 
     /// Makes a queue of any kind. `init()` cannot call this: subclasses call `init()`, so it must

@@ -10,7 +10,7 @@ extension OperationQueue {
     ///
     /// ```swift
     /// await server.close()
-    /// await queue.shutDown(grace: .seconds(20))
+    /// await queue.shutDown()
     /// ```
     ///
     /// From the call on, the queue refuses operations: one that is added is cancelled with the
@@ -29,12 +29,13 @@ extension OperationQueue {
     /// waits for the queue would never end.
     ///
     /// - Parameters:
-    ///   - time: the grace period, by the queue's clock; none if it is not positive.
+    ///   - time: the grace period, by the queue's clock; none if it is not positive. The
+    ///     default is less than the 30 seconds that Kubernetes gives a process to end.
     ///   - cancelsWaiting: whether operations that have not begun are cancelled at once, and only
     ///     those that run have the grace period: for a program that ends with Ctrl-C. An operation
     ///     that waits for another attempt does not run.
     /// - Precondition: the queue is not ``main``, and the caller is in no operation of the queue.
-    public final func shutDown(grace time: Duration, cancelsWaiting: Bool = false) async {
+    public final func shutDown(grace time: Duration = .seconds(20), cancelsWaiting: Bool = false) async {
         if isMain { misuse("the main queue cannot be shut down: it is not the program's own") }
         AdditionSteps.refusing.set(true, in: self)
         if cancelsWaiting {

@@ -28,7 +28,7 @@ extension OperationQueue {
     @available(*, unavailable, renamed: "cancelAllOperations()")
     public final func cancelAll() { cancelAllOperations() }
 
-    /// Not available: use ``init(name:width:)``.
+    /// Not available: use ``init(name:width:order:)``.
     @available(*, unavailable, renamed: "init(width:)")
     public convenience init(maxConcurrentOperationCount: Int) {
         self.init(width: maxConcurrentOperationCount)

@@ -16,11 +16,15 @@ struct OperationQueueTests {
         queue.isSuspended = false
     }
 
-    @Test func queueIsMadeWithNameAndWidth() {
+    @Test func queueIsMadeWithNameWidthAndOrder() {
         let queue = OperationQueue(name: "uploads", width: 4)
         #expect(queue.name == "uploads" && queue.maxConcurrentOperationCount == 4)
         #expect(OperationQueue(width: 1).maxConcurrentOperationCount == 1)
         #expect(OperationQueue(width: 1).name?.hasPrefix("NSOperationQueue ") == true)
+        #expect(OperationQueue(width: 1).order == .priority)
+        for order in OperationQueueOrder.allCases {
+            #expect(OperationQueue(order: order).order == order)
+        }
         let width = OperationQueue(name: "all").maxConcurrentOperationCount
         #expect(width == OperationQueue.defaultMaxConcurrentOperationCount)
     }
