@@ -8,6 +8,9 @@
  * back. In every order, a job has no more deaths than there are processes that are away or have
  * crashed, and it is discarded only if as many processes as the limit have crashed.
  *
+ * With STOP, one worker may be stopped. It then ends its lease, and never comes back. If it has lost
+ * the lease before, it records that it has not died, and hands the job back, as if it came back.
+ *
  * Patience is a condition here: a worker counts as dead when every process that can come back has
  * done so.
  *
@@ -40,11 +43,11 @@ bool  isLocked;
 
 /* Each worker: its incarnation, the last one that has come back, its lease, its process */
 byte  incarnation[WORKERS + 1], returned[WORKERS + 1];
-bool  hasLease[WORKERS + 1], hasCrashed[WORKERS + 1];
-byte  losses, failures, crashes, workers = WORKERS;
+bool  hasLease[WORKERS + 1], hasCrashed[WORKERS + 1], hasStopped[WORKERS + 1];
+byte  losses, failures, crashes, stops, workers = WORKERS;
 
 #define isOver (state == completed || state == discarded)
-#define isAway(w) (!hasLease[w] && !hasCrashed[w])
+#define isAway(w) (!hasLease[w] && !hasCrashed[w] && !hasStopped[w])
 #define someoneIsAway (isAway(1) || isAway(2) || isAway(3))
 #define missing ((hasLease[1] -> 0 : 1) + (hasLease[2] -> 0 : 1) + (hasLease[3] -> 0 : 1))
 #define counts(w) (listed[w] > returned[w] -> 1 : 0)
@@ -96,6 +99,20 @@ proctype Worker(byte me) {
             incarnation[me]++;
             hasLease[me] = true
         }
+#ifdef STOP
+    :: atomic {                 /* hands the job back before, if it has a lease */
+            stops < 1 && (!hasLease[me] || !owns(me)) ->
+            if
+            :: owns(me) && !isLocked -> state = available
+            :: else
+            fi;
+#ifndef BREAK_STOP              /* only ends the lease that it has */
+            returned[me] = incarnation[me];
+#endif
+            stops++; hasStopped[me] = true; hasLease[me] = false
+        };
+        break
+#endif
 #ifdef CRASH
     :: atomic {
             crashes < CRASHES && hasLease[me] ->

@@ -95,9 +95,12 @@ extension JobStore {
         }
     }
 
-    /// Ends the lease of a worker that stops.
-    package func unregister(_ worker: String) async throws {
+    /// Ends the lease of a worker that stops, and hands back what its earlier incarnations held.
+    package func unregister(
+        _ worker: String, after earlier: EarlierIncarnations = .init()
+    ) async throws {
         try await database.transaction(.relaxed, on: .heartbeat) { session in
+            try handBack(earlier, session)
             try removeRow(of: worker, session)
         }
     }

@@ -105,6 +105,33 @@ extension JobWorker {
         }
     }
 
+    /// Ends the lease of a worker that has stopped.
+    ///
+    /// The worker may have lost its lease shortly before, and not have told the store that it has
+    /// not died. Others would then count its death for the jobs that it held, so it tells the store
+    /// now, and waits for a store that does not answer until the time to stop is over. Otherwise
+    /// the worker holds nothing, and nothing depends on the call.
+    func leave() async {
+        var tries = 0
+        while true {
+            let worker = state.withLock { $0.worker }
+            let earlier = lease.withLock { $0.earlier }
+            do {
+                try await store.unregister(worker, after: earlier)
+                guard !earlier.workers.isEmpty else { return }
+                store.database.announce(jobs.name)
+                return jobs.signals.jobsAdded()
+            } catch {
+                guard !earlier.workers.isEmpty, StartPatience.isWorthWaiting(for: error),
+                    !state.withLock({ $0.isGraceOver })
+                else { return }
+                storeFailed(error, in: .heartbeats)
+                await wakeUp.wait(atMost: StartPatience.pause(after: tries))
+                tries += 1
+            }
+        }
+    }
+
     private func renewed(_ worker: String, until end: Duration) {
         // The worker may have begun a new incarnation meanwhile.
         guard state.withLock({ $0.worker }) == worker else { return }

@@ -154,23 +154,20 @@ public final class JobWorker: Sendable {
         defer { jobs.health.forget(self) }
         let local = jobs.signals.add { [weak self] in self?.jobsAdded() }
         let watch = store.database.watch(jobs.name) { [weak self] in self?.jobsAdded() }
-        let hasRun = try await withTaskCancellationHandler {
+        try await withTaskCancellationHandler {
             // A program may block all threads of Swift's own pool, and its jobs all those that the
             // workers of `Operations` may have. Neither ends the lease: the thread that renews it
             // also takes it.
             try await withTaskExecutorPreference(OwnThreadExecutor(named: "Jobs-heartbeat")) {
-                guard try await registerFirst() else { return false }
-                await performLoops()
-                return true
+                let hasRegistered = try await registerFirst()
+                if hasRegistered { await performLoops() }
+                await handlers.finished()
+                if hasRegistered { await leave() }
             }
         } onCancel: {
             stop()
         }
         withExtendedLifetime((local, watch)) {}
-        await handlers.finished()
-        guard hasRun else { return }
-        let worker = state.withLock { $0.worker }
-        try? await store.unregister(worker)
     }
 
     /// Sends heartbeats on the calling thread, and does everything else on others.

@@ -31,7 +31,7 @@ struct WorkerState: Sendable {
     private(set) var generation = 0
     private(set) var running: [JobID: Running] = [:]
     private(set) var isStopping = false
-    private var isGraceOver = false
+    private(set) var isGraceOver = false
     /// Whether a transaction had no answer, so that the worker may own jobs that it does not know.
     private var mustNameKnown = false
     private var notBefore = Duration.zero

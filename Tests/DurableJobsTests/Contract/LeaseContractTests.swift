@@ -222,6 +222,29 @@ struct LeaseContractTests {
         }
     }
 
+    /// A worker may be stopped after it has lost its lease, and before it has a new one.
+    @Test(arguments: StoreKind.allCases)
+    func aWorkerThatEndsWithoutALeaseHasNotDied(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let handle = try await queue.enqueue(Echo(text: ""), .exclusive(by: "key"))
+            for isTaken in [false, true] {
+                let ghost = try await Ghost(queue)
+                let claimed = try await ghost.claim()
+                #expect(claimed.map(\.token.job) == [handle.id])
+                try await ghost.loseLease()
+                if isTaken {
+                    #expect(try await queue.store.rescue(in: "tests").count == 1)
+                    #expect(try await queue.rowCount("durable_job WHERE deaths = 1") == 1)
+                }
+                var earlier = EarlierIncarnations()
+                earlier.add(ghost.id, claimed.map(\.token.job))
+                try await queue.store.unregister("a new one", after: earlier)
+                #expect(try await queue.rowCount("durable_job WHERE deaths > 0") == 0)
+                #expect(try await queue.info(handle.id)?.state == .available)
+            }
+        }
+    }
+
     /// A worker that is only missing may come back.
     @Test(arguments: StoreKind.allCases)
     func jobIsNotDiscardedWhileItsWorkerIsMissing(_ kind: StoreKind) async throws {

@@ -19,6 +19,7 @@ struct OutageContractTests {
         private let counts = Locked(Counts())
         let hasFailed = Signal()
         let hasRecovered = Signal()
+        let hasLostLease = Signal()
 
         var failures: Int { counts.withLock { $0.failures } }
         var recoveries: Int { counts.withLock { $0.recoveries } }
@@ -31,6 +32,7 @@ struct OutageContractTests {
             case .storeRecovered:
                 counts.withLock { $0.recoveries += 1 }
                 hasRecovered.send()
+            case .leaseLost: hasLostLease.send()
             default: break
             }
         }
@@ -117,6 +119,51 @@ struct OutageContractTests {
                 #expect(await reports.hasRecovered.arrives())
                 #expect(try await queue.enqueue(Echo(text: "after")).value == "after")
             }
+        }
+    }
+
+    /// The worker waits for the store and then says that it has not died: otherwise a job would be
+    /// discarded for an outage in which its worker was stopped.
+    @Test(arguments: StoreKind.allCases)
+    func aWorkerThatIsStoppedInAnOutageHasNotDied(_ kind: StoreKind) async throws {
+        try await withInterruptedQueue(kind) { queue, database in
+            let job = Wait()
+            let handle = try await queue.enqueue(job)
+            let reports = Reports()
+            var options = options(reports)
+            options.lease = .seconds(1)
+            let worker = JobWorker(
+                queue, performing: [Wait.self], on: OperationQueue(), options: options)
+            let run = Task { try await worker.run() }
+            #expect(await job.hasStarted)
+            database.interrupt()
+            #expect(await reports.hasLostLease.arrives())
+            worker.stop(gracePeriod: .seconds(60))
+            let failures = reports.failures
+            #expect(await comesTrue { reports.failures > failures + 4 })
+            database.interrupt(false)
+            try await run.value
+            #expect(try await queue.info(handle.id)?.state == .available)
+            #expect(try await queue.store.rescue(in: "tests", deathLimit: 1).count == 0)
+            #expect(try await queue.rowCount("durable_job WHERE deaths > 0") == 0)
+        }
+    }
+
+    /// A worker that is stopped without a grace period ends at once, whatever the store says.
+    @Test(arguments: StoreKind.allCases)
+    func aWorkerThatIsStoppedInAnOutageEndsWithItsGracePeriod(_ kind: StoreKind) async throws {
+        try await withInterruptedQueue(kind) { queue, database in
+            let job = Wait()
+            try await queue.enqueue(job)
+            let reports = Reports()
+            var options = options(reports)
+            options.lease = .seconds(1)
+            try await withWorker(queue, [Wait.self], options: options) { _ async throws in
+                #expect(await job.hasStarted)
+                database.interrupt()
+                #expect(await reports.hasLostLease.arrives())
+            }
+            database.interrupt(false)
         }
     }
 
