@@ -63,6 +63,31 @@ let lonely = protocols.compactMap { symbol, declared -> String? in
 print("\(lonely.count) of \(protocols.count) protocols have at most one conformer:")
 print("  " + lonely.sorted().joined(separator: ", "))
 
+// The four types of CONTRIBUTING.md which no feature extends, and the folders of the core.
+@MainActor func body(of type: String) -> TypeBody {
+    let declared = index.declarations.values.first { declared in
+        declared.name == type && declared.file.hasPrefix("Sources/Operations/")
+            && (declared.kind == INDEXSTORE_SYMBOL_KIND_CLASS
+                || declared.kind == INDEXSTORE_SYMBOL_KIND_STRUCT)
+    }
+    guard let declared else { stop("There is no type \(type): see Scripts/Layers/main.swift.") }
+    return TypeBody(declared)
+}
+let stored = ["QueueState", "Claim", "OperationExtras"].map { type in
+    "\(type) \(body(of: type).storedPropertyCount)"
+}
+print(
+    "Stored properties: \(stored.joined(separator: ", ")); methods of Operation that only the "
+        + "library overrides: \(body(of: "Operation").overridableCount)")
+let folders = ["Scheduling", "Lifecycle", "Dependencies"].map { folder in
+    let code = swiftFiles(in: "Sources/Operations/\(folder)").flatMap(lines).filter { line in
+        let text = line.drop { $0 == " " }
+        return !text.isEmpty && !text.hasPrefix("//")
+    }
+    return "\(folder) \(code.count)"
+}
+print("Lines of code: \(folders.joined(separator: ", "))")
+
 // The reading list of CONTRIBUTING.md.
 let list = lines(of: "CONTRIBUTING.md").compactMap { line -> String? in
     guard let start = line.firstRange(of: "(Sources/Operations"),
@@ -80,6 +105,21 @@ let concepts = index.declarations.values.filter { declared in
 }
 let listed = list.reduce(0) { $0 + lines(of: $1).count }
 print("The reading list has \(list.count) files, \(listed) lines, \(concepts.count) types.")
+
+let pages = Pages(
+    namesIn: [
+        "Sources", "Tests", "Models", "ClassicPhotos", "Scripts", "Benchmarks", "Snippets",
+        "Examples", "Documentation", "docs",
+    ])
+let contributors =
+    (try? FileManager.default.contentsOfDirectory(
+        atPath: "Documentation/Scheduling/Scheduling.docc")) ?? []
+let stale = pages.staleNames(
+    in: contributors.filter { $0.hasSuffix(".md") }.sorted().map {
+        "Documentation/Scheduling/Scheduling.docc/\($0)"
+    } + ["CONTRIBUTING.md", "Models/README.md"])
+for line in stale { print(line) }
+if !stale.isEmpty { stop("A page names what is no longer there.") }
 
 let table = try LayerTable(at: "Scripts/layers", for: "Sources/Operations")
 let violations =
