@@ -17,6 +17,9 @@ ARGS ?=
 APP = --package-path ClassicPhotos
 APP_TESTS = $(APP) --traits EveryLibrary $(FAULTS) $(LINES)
 
+# So is what it has only for runs without a source, and for tests.
+DEMO_TESTS = --package-path ClassicPhotos/Demo $(LINES)
+
 # The program for people. It contains Swift's libraries, so it runs without a toolchain, and does not
 # change with one.
 RELEASE = -c release $(APP) --static-swift-stdlib
@@ -53,7 +56,7 @@ BUILD = $(SWIFT) build
 
 .PHONY: run test gate night check build install uninstall deb man install-run install-test \
 	install-gate install-night pin-versions float-versions lint style layers model-check \
-	unit-tests app-tests browser-tests app-build every-library site drop-in consumer platforms \
+	unit-tests demo-tests app-tests browser-tests app-build every-library site drop-in consumer platforms \
 	examples release-build release-tests release-tests-often browser-tests-under-load tests-under-load api \
 	api-record release-check snippets thread-sanitizer thread-sanitizer-all address-sanitizer \
 	address-sanitizer-app stress mixed-stress fuzz fuzz-long grdb jobs-nemesis jobs-pictures \
@@ -118,7 +121,7 @@ deb:
 #
 # The gate runs the tests unoptimized, and those in which threads meet once more, optimized under the
 # thread sanitizer. Scripts/steps describes the steps.
-TEST_STEPS = style unit-tests layers app-tests
+TEST_STEPS = style unit-tests layers demo-tests app-tests
 GATE_STEPS = $(TEST_STEPS) browser-tests model-check thread-sanitizer mixed-stress snippets api \
 	drop-in platforms site consumer instructions fuzz
 NIGHT_STEPS = release-tests-often stress thread-sanitizer-all address-sanitizer \
@@ -158,7 +161,8 @@ lint: style
 style:
 	swift format lint --strict --parallel --recursive Package.swift Comparisons Scripts Snippets \
 		Sources Tests ClassicPhotos/Package.swift ClassicPhotos/Plugins ClassicPhotos/Sources \
-		ClassicPhotos/Tests Examples/*/Package.swift Examples/*/Sources
+		ClassicPhotos/Tests ClassicPhotos/Demo/Package.swift ClassicPhotos/Demo/Sources \
+		ClassicPhotos/Demo/Tests Examples/*/Package.swift Examples/*/Sources
 	Scripts/check-comments
 
 # Explores the scheduler's protocols completely; takes two minutes. Models of which nothing has
@@ -175,6 +179,11 @@ unit-tests: install-test pin-versions
 layers:
 	Scripts/check-layers .build-complete/debug
 
+# The tests of the demo's painter and server.
+demo-tests: install-test pin-versions
+	$(BUILD) --build-tests $(DEMO_TESTS)
+	Scripts/run-tests $(DEMO_TESTS)
+
 # The app's tests, without those in a browser; and those.
 BROWSER_TESTS = BrowserTests
 
@@ -189,7 +198,7 @@ browser-tests: install-gate app-build
 	Scripts/run-tests $(APP_TESTS) --filter '$(BROWSER_TESTS)'
 
 tests-under-load:
-	Scripts/under-load 1 $(MAKE) unit-tests app-tests
+	Scripts/under-load 1 $(MAKE) unit-tests demo-tests app-tests
 
 browser-tests-under-load:
 	Scripts/under-load 5 $(MAKE) browser-tests
@@ -395,11 +404,13 @@ install-night:
 	@Scripts/install-packages $(FOR_NIGHT)
 
 # Scripts/versions has the versions of all packages that a build takes. A night takes the newest.
+PACKAGES = . ClassicPhotos ClassicPhotos/Demo
+
 pin-versions:
-	@[ -n "$$OPERATIONS_NIGHT" ] || Scripts/pin-versions . ClassicPhotos
+	@[ -n "$$OPERATIONS_NIGHT" ] || Scripts/pin-versions $(PACKAGES)
 
 float-versions:
-	@Scripts/pin-versions --float . ClassicPhotos
+	@Scripts/pin-versions --float $(PACKAGES)
 
 clean:
-	rm -rf .build .build-* */.build Examples/*/.build
+	rm -rf .build .build-* */.build ClassicPhotos/Demo/.build Examples/*/.build

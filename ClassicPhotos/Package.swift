@@ -15,6 +15,12 @@ let settings: [SwiftSetting] = [
 let imaging = Target.Dependency.product(name: "PhotoImaging", package: "swift-operations")
 let pipeline = Target.Dependency.product(name: "PhotoPipeline", package: "swift-operations")
 
+/// The demo's photos and their server, and what tests use of them.
+let demoOrigin = Target.Dependency.product(name: "DemoOrigin", package: "classic-photos-demo")
+let landscapes = Target.Dependency.product(name: "Landscapes", package: "classic-photos-demo")
+let testClient = Target.Dependency.product(
+    name: "HTTPTestClient", package: "classic-photos-demo")
+
 /// The helpers that the tests of both packages use.
 let testSupport = Target.Dependency.product(
     name: "_OperationsTestSupport", package: "swift-operations")
@@ -45,6 +51,7 @@ let package = Package(
                 .trait(name: "ServiceLifecycle", condition: everyLibrary),
                 .trait(name: "Telemetry", condition: everyLibrary),
             ]),
+        .package(name: "classic-photos-demo", path: "Demo"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
@@ -73,20 +80,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .plugin(name: "EmbedPage", capability: .buildTool()),
-        // Tells both servers that a client has left.
-        .target(
-            name: "Departures",
-            dependencies: [
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-            ],
-            swiftSettings: settings
-        ),
         .target(
             name: "PhotoGallery",
             dependencies: [
-                "CAllocator", "Clibz", "Departures", imaging, pipeline,
+                "CAllocator", "Clibz", imaging, pipeline,
+                .product(name: "Departures", package: "classic-photos-demo"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -101,26 +99,10 @@ let package = Package(
             swiftSettings: settings,
             plugins: ["EmbedPage"]
         ),
-        // Optimized in debug builds, too: otherwise the painting takes half of the tests' time.
-        .target(
-            name: "Landscapes",
-            swiftSettings: settings + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
-        .target(
-            name: "DemoOrigin",
-            dependencies: [
-                "Departures", imaging, "Landscapes",
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: settings
-        ),
         .executableTarget(
             name: "classicphotos",
             dependencies: [
-                "DemoOrigin", imaging, "PhotoGallery", "PhotoJobs", pipeline,
+                demoOrigin, imaging, "PhotoGallery", "PhotoJobs", pipeline,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "DurableJobs", package: "swift-operations"),
                 .product(name: "Logging", package: "swift-log"),
@@ -133,17 +115,8 @@ let package = Package(
         ),
         // Measures the loader; a script in Benchmarks runs it.
         .executableTarget(
-            name: "photoloads", dependencies: ["DemoOrigin", imaging, pipeline],
+            name: "photoloads", dependencies: [demoOrigin, imaging, pipeline],
             swiftSettings: settings),
-        .target(
-            name: "HTTPTestClient",
-            dependencies: [
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            path: "Tests/HTTPTestClient", swiftSettings: settings
-        ),
         .target(
             name: "EveryLibrary",
             dependencies: [
@@ -164,7 +137,7 @@ let package = Package(
         .testTarget(
             name: "PhotoPipelineTests",
             dependencies: [
-                "DemoOrigin", imaging, pipeline, "RawFiles",
+                demoOrigin, imaging, pipeline, "RawFiles",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Operations", package: "swift-operations"),
                 .product(name: "OperationsInsight", package: "swift-operations"),
@@ -175,7 +148,7 @@ let package = Package(
         .testTarget(
             name: "PhotoGalleryTests",
             dependencies: [
-                "Clibz", "DemoOrigin", "HTTPTestClient", imaging, "PhotoGallery",
+                "Clibz", demoOrigin, testClient, imaging, "PhotoGallery",
                 pipeline, "RawFiles",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -191,22 +164,9 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "LandscapesTests", dependencies: ["Landscapes", testSupport],
-            swiftSettings: settings),
-        .testTarget(
-            name: "DemoOriginTests",
-            dependencies: [
-                "DemoOrigin", "HTTPTestClient", imaging, "Landscapes",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                testSupport,
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
             name: "ClassicPhotosTests",
             dependencies: [
-                "DemoOrigin", "HTTPTestClient", imaging, "Landscapes", "PhotoJobs",
+                demoOrigin, testClient, imaging, landscapes, "PhotoJobs",
                 "RawFiles", "classicphotos",
                 .product(name: "DurableJobFiles", package: "swift-operations"),
                 .product(name: "DurableJobs", package: "swift-operations"),

@@ -1,6 +1,6 @@
-package import Hummingbird
-package import NIOCore
-package import NIOHTTPTypes
+public import Hummingbird
+public import NIOCore
+public import NIOHTTPTypes
 
 /// Tells the requests of a connection that the client has left.
 ///
@@ -10,22 +10,27 @@ package import NIOHTTPTypes
 /// A browser that no longer wants a picture closes the connection: it closes its side of it, or
 /// resets it. The connection's event loop then calls the actions of the requests that are being
 /// answered, so that their work is cancelled. All methods run on the event loop.
-package final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler {
-    package typealias InboundIn = HTTPRequestPart
-    package typealias InboundOut = HTTPRequestPart
+public final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler {
+    /// What the handler is told of.
+    public typealias InboundIn = HTTPRequestPart
+    /// What it passes on.
+    public typealias InboundOut = HTTPRequestPart
 
     private var actions: [Int: @Sendable () -> Void] = [:]
     private var lastNumber = 0
     private var hasLeft = false
 
-    package init() {}
+    /// Creates the handler of one connection.
+    public init() {}
 
-    package func channelInactive(context: ChannelHandlerContext) {
+    /// The connection was closed.
+    public func channelInactive(context: ChannelHandlerContext) {
         clientLeft()
         context.fireChannelInactive()
     }
 
-    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    /// The client has closed its side of the connection, or something else has happened.
+    public func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed? = event as? ChannelEvent { clientLeft() }
         context.fireUserInboundEventTriggered(event)
     }
@@ -48,14 +53,14 @@ package final class DepartureHandler: ChannelInboundHandler, RemovableChannelHan
 }
 
 /// The context of a request that knows the request's connection.
-package protocol ConnectedContext: RequestContext {
+public protocol ConnectedContext: RequestContext {
     /// The connection that received the request.
     var channel: any Channel { get }
 }
 
 extension ConnectedContext {
     /// Runs a body, and cancels it if the client closes the connection meanwhile.
-    package func whileConnected<Value: Sendable>(
+    public func whileConnected<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         let task = Task { try await body() }

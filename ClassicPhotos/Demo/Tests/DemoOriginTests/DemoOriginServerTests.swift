@@ -169,9 +169,9 @@ struct DemoOriginServerTests {
             let first = request(paths[0])
             #expect(await photos.begun.arrives())
             let passed = paths[1...4].map(request)
-            #expect(await eventually { await server.renderingRequestCount >= 5 })
+            #expect(await comesTrue { server.renderingRequestCount >= 5 })
             for request in passed { request.cancel() }
-            #expect(await eventually { await server.renderingRequestCount <= 1 })
+            #expect(await comesTrue { server.renderingRequestCount <= 1 })
             let visible = request(paths[5])
             photos.released.send()
             photos.released.send()

@@ -1,5 +1,5 @@
 import NIOCore
-package import NIOHTTP1
+public import NIOHTTP1
 import NIOPosix
 
 /// A small HTTP client for tests of servers on this machine.
@@ -9,32 +9,41 @@ import NIOPosix
 ///
 /// There are no timeouts: the suites have time limits, and a request ends when its task is
 /// cancelled.
-package enum TestClient {
+public enum TestClient {
     /// A response whose body arrives as it is read.
-    package struct Response {
-        package let status: Int
-        package let headers: HTTPHeaders
-        package let body: Body
+    public struct Response {
+        /// The code of the status.
+        public let status: Int
+        /// The fields of the head.
+        public let headers: HTTPHeaders
+        /// The body, as it arrives.
+        public let body: Body
     }
 
     /// A whole response.
-    package struct Reply: Sendable {
-        package let status: Int
-        package let headers: HTTPHeaders
-        package let body: [UInt8]
+    public struct Reply: Sendable {
+        /// The code of the status.
+        public let status: Int
+        /// The fields of the head.
+        public let headers: HTTPHeaders
+        /// The whole body.
+        public let body: [UInt8]
 
-        package var text: String { String(decoding: body, as: UTF8.self) }
+        /// The body as text.
+        public var text: String { String(decoding: body, as: UTF8.self) }
     }
 
-    package struct Failure: Error, CustomStringConvertible {
-        package let description: String
+    /// A request that has no complete response.
+    public struct Failure: Error, CustomStringConvertible {
+        /// What happened, as a sentence.
+        public let description: String
     }
 
     fileprivate typealias Parts = NIOAsyncChannelInboundStream<HTTPClientResponsePart>
     private typealias Channel = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
 
     /// Sends a request and returns the whole response.
-    package static func send(
+    public static func send(
         _ url: String, method: HTTPMethod = .GET, headers: HTTPHeaders = [:], body: [UInt8]? = nil
     ) async throws -> Reply {
         try await withResponse(to: url, method: method, headers: headers, body: body) {
@@ -47,7 +56,7 @@ package enum TestClient {
 
     /// Sends a request, and calls a closure when the head of the response has arrived. The
     /// connection is closed when the closure returns.
-    package static func withResponse<Result: Sendable>(
+    public static func withResponse<Result: Sendable>(
         to url: String, method: HTTPMethod = .GET, headers: HTTPHeaders = [:],
         body: [UInt8]? = nil, _ read: (Response) async throws -> Result
     ) async throws -> Result {
@@ -109,16 +118,18 @@ package enum TestClient {
 
     /// The parts of a body as they arrive; can be read once. Reading throws an error if the body
     /// ends too early.
-    package struct Body: AsyncSequence {
+    public struct Body: AsyncSequence {
         fileprivate let parts: Parts.AsyncIterator
 
-        package struct AsyncIterator: AsyncIteratorProtocol {
+        /// Reads the parts.
+        public struct AsyncIterator: AsyncIteratorProtocol {
             private var parts: Parts.AsyncIterator
             private var isOver = false
 
             fileprivate init(_ parts: Parts.AsyncIterator) { self.parts = parts }
 
-            package mutating func next() async throws -> [UInt8]? {
+            /// The next part; nil after the last one.
+            public mutating func next() async throws -> [UInt8]? {
                 guard !isOver else { return nil }
                 switch try await parts.next() {
                 case .body(let bytes): return Array(bytes.readableBytesView)
@@ -132,6 +143,7 @@ package enum TestClient {
             }
         }
 
-        package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(parts) }
+        /// An iterator over the parts.
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(parts) }
     }
 }

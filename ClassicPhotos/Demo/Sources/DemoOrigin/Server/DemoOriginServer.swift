@@ -13,8 +13,8 @@ import Synchronization
 /// | `/photos/<name>.jpg` | a picture, or one of the list's deliberate failures |
 /// | `/faults/<kind>` | a deliberate failure, see ``DemoFault`` |
 ///
-/// The server listens on 127.0.0.1 only. Pictures are rendered on first request, on separate
-/// threads, and cached up to ``Configuration/cacheBytes``. A picture whose clients have all
+/// The server listens on 127.0.0.1 only. Pictures are rendered on first request, in an
+/// operation queue, and cached up to ``Configuration/cacheBytes``. A picture whose clients have all
 /// disconnected before its rendering begins is not rendered.
 ///
 /// A long-running program starts the server and stops it when done. A test uses
@@ -57,7 +57,7 @@ public final class DemoOriginServer: Sendable {
     public func requestCount(for path: String) -> Int { responder.requestCount(path) }
 
     /// The number of requests that wait for a rendering of the list, for tests.
-    var renderingRequestCount: Int { get async { await renderers[0].requestCount } }
+    var renderingRequestCount: Int { renderers[0].requestCount }
 
     /// Starts a server and returns once it listens.
     ///
@@ -90,7 +90,7 @@ public final class DemoOriginServer: Sendable {
                 running: running)
         }
         let result = await running.result
-        for renderer in renderers { try await renderer.close() }
+        for renderer in renderers { await renderer.close() }
         guard case .failure(let error) = result else { throw CancellationError() }
         throw DemoOriginError.cannotListen(
             port: configuration.port, reason: String(describing: error))
@@ -133,7 +133,7 @@ public final class DemoOriginServer: Sendable {
     public func stop() async {
         await services.triggerGracefulShutdown()
         // This comes first: requests whose renderings are dropped fail now, so the wait is short.
-        for renderer in renderers { try? await renderer.close() }
+        for renderer in renderers { await renderer.close() }
         _ = await running.result
     }
 
