@@ -136,7 +136,8 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     /// The result, once the operation has finished; suspends the calling task until then.
     ///
-    /// Cancelling the task does not end the wait: cancel the operation to make it end early.
+    /// Cancelling the task does not end the wait: cancel the operation to make it end early, or
+    /// wait with a limit (``value(within:)``).
     ///
     /// - Throws: as ``result``.
     public final var value: Output {
@@ -148,6 +149,29 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
             }
             return try result
         }
+    }
+
+    /// Returns the result if the operation finishes within a time limit; suspends the calling task
+    /// until then.
+    ///
+    /// ```swift
+    /// let answer = try await search.value(within: .seconds(2))
+    /// ```
+    ///
+    /// The operation goes on when the wait has ended, and its result is there later. To end the
+    /// operation as well, give it a ``OperationTrait/timeout(_:)`` or cancel it. The cancellation
+    /// of the calling task ends the wait at once, too.
+    ///
+    /// - Parameter limit: how long to wait at most, by the clock of the operation's queue.
+    /// - Throws: ``OperationWaitTimeout`` after the limit, `CancellationError` if the calling task
+    ///   is cancelled; otherwise as ``result``.
+    public final func value(within limit: Duration) async throws -> Output {
+        let isInTime = await finished(within: limit, endsWithTask: true)
+        guard isInTime || status.phase == .finished else {
+            try Task.checkCancellation()
+            throw OperationWaitTimeout(operation: label, limit: limit)
+        }
+        return try result
     }
 
     // MARK: Running

@@ -15,12 +15,17 @@ extension Operation {
     ///
     /// - Returns: Whether the operation has finished.
     public final func finished(within limit: Duration) async -> Bool {
+        await finished(within: limit, endsWithTask: false)
+    }
+
+    /// - Parameter endsWithTask: whether the cancellation of the calling task ends the wait, too.
+    final func finished(within limit: Duration, endsWithTask: Bool) async -> Bool {
         if let operation = TaskContext.operation { promote(byWaitOf: operation) }
         let companion = companionOfWait()
         defer { companion?.waitEnded() }
         return await TimedWait.wait(
-            atMost: limit, by: retainedQueue()?.time ?? .continuous, enter: register,
-            leave: removeWaiter)
+            atMost: limit, by: retainedQueue()?.time ?? .continuous, endsWithTask: endsWithTask,
+            enter: register, leave: removeWaiter)
     }
 
     /// Blocks the calling thread until the operation has finished, or until the time limit passes.

@@ -29,16 +29,27 @@ package final class TimedWait: Sendable {
     /// Waits for an event. Returns whether the event happened in time.
     ///
     /// - Parameters:
+    ///   - endsWithTask: whether the cancellation of the calling task ends the wait, as the limit
+    ///     does.
     ///   - enter: Registers the waiter; returns nil if there is nothing to wait for.
     ///   - leave: Removes the waiter.
     package static func wait(
-        atMost limit: Duration, by time: TimeSource, enter: (Waiter) -> TicketList<Waiter>.Ticket?,
-        leave: (TicketList<Waiter>.Ticket) -> Void
+        atMost limit: Duration, by time: TimeSource, endsWithTask: Bool = false,
+        enter: (Waiter) -> TicketList<Waiter>.Ticket?, leave: (TicketList<Waiter>.Ticket) -> Void
     ) async -> Bool {
         let wait = TimedWait()
         guard let ticket = enter(.handler { wait.end(inTime: true) }) else { return true }
         let timer = time.schedule(after: limit) { wait.end(inTime: false) }
-        let isInTime = await wait.isInTime()
+        let isInTime =
+            if endsWithTask {
+                await withTaskCancellationHandler {
+                    await wait.isInTime()
+                } onCancel: {
+                    wait.end(inTime: false)
+                }
+            } else {
+                await wait.isInTime()
+            }
         timer.cancel()
         if !isInTime { leave(ticket) }
         return isInTime

@@ -23,6 +23,50 @@ struct TimedWaitTests {
         #expect(await queue.finished(within: .zero))
     }
 
+    @Test func valueIsAwaitedForALimitedTime() async throws {
+        let queue = suspendedQueue()
+        let operation = queue.add("slow") { 7 }
+        let limit = Duration.milliseconds(10)
+        let error = OperationWaitTimeout(operation: "'slow'", limit: limit)
+        await #expect(throws: error) { try await operation.value(within: limit) }
+        await #expect(throws: OperationWaitTimeout.self) {
+            try await operation.value(within: .zero)
+        }
+        #expect("\(error)" == "'slow' had not finished after a wait of 10 ms, and goes on")
+        #expect(!operation.isFinished && !operation.isCancelled)
+        #expect(operation.withExtras { $0.waiters.isEmpty })
+        async let value = operation.value(within: .seconds(3600))
+        queue.isSuspended = false
+        #expect(try await value == 7)
+        #expect(try await operation.value(within: .zero) == 7)
+        let failed = queue.add { () -> Int in throw CancellationError() }
+        await #expect(throws: CancellationError.self) {
+            try await failed.value(within: .seconds(3600))
+        }
+    }
+
+    @Test func cancellationEndsAWaitForAValueWithALimit() async throws {
+        let queue = suspendedQueue()
+        let operation = queue.add { 7 }
+        for isEarly in [false, true] {
+            let mayWait = Signal()
+            let task = Task {
+                if isEarly { _ = await mayWait.arrives() }
+                return try await operation.value(within: .seconds(3600))
+            }
+            if !isEarly {
+                #expect(await comesTrue { operation.withExtras { !$0.waiters.isEmpty } })
+            }
+            task.cancel()
+            mayWait.send()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        #expect(operation.withExtras { $0.waiters.isEmpty })
+        #expect(!operation.isCancelled)
+        queue.isSuspended = false
+        #expect(try await operation.value == 7)
+    }
+
     @Test func waitEndsBeforeTimeout() async {
         let queue = suspendedQueue()
         let operation = queue.add {}
