@@ -84,7 +84,9 @@ open class Progress: @unchecked Sendable {
         _modify {
             let before = state.withLock { $0.total }
             var total = before
-            defer { if total != before { changeTotal { $0.totalChanged(from: before, to: total) } } }
+            defer {
+                if total != before { changeTotal { $0.totalChanged(from: before, to: total) } }
+            }
             yield &total
         }
     }
