@@ -22,6 +22,7 @@
 /* Guarded by the queue's lock */
 bool queueLocked;
 byte ready;                     /* the ready nodes that no claim holds, as bits */
+bool isListed;                  /* the run is among those with ready nodes (`ReadyGraphs`) */
 byte unfinished = NODES;
 byte claimCount;
 bool isOver;                    /* the phase */
@@ -46,7 +47,7 @@ byte timesEnded;
 /* Adds ready nodes. The caller holds the lock. */
 inline insert(nodes) {
     if
-    :: !isCancelled && !isOver -> ready = ready | (nodes)
+    :: (nodes) != 0 && !isCancelled && !isOver -> atomic { ready = ready | (nodes); isListed = true }
     :: else
     fi
 }
@@ -57,7 +58,7 @@ inline checkEnd(mine) {
     atomic {
 #ifndef BREAK_DROP              /* relies on the canceller to drop them */
         if
-        :: isCancelled -> ready = 0
+        :: isCancelled -> ready = 0; isListed = false
         :: else
         fi;
 #endif
@@ -90,18 +91,23 @@ proctype Worker(byte me) {
     :: lock();
         atomic {                /* claims */
             n = 0;
-            for (k : 0 .. NODES - 1) {
-                if
-                :: (ready & bit(k)) && n < CAPACITY ->
-                    ready = ready & ~bit(k);
-                    entry(me, n) = k;
-                    n++
-                :: else
-                fi
-            }
-            k = 0;
             if
-            :: n > 0 ->
+            :: isListed ->
+                for (k : 0 .. NODES - 1) {
+                    if
+                    :: (ready & bit(k)) && n < CAPACITY ->
+                        ready = ready & ~bit(k);
+                        entry(me, n) = k;
+                        n++
+                    :: else
+                    fi
+                }
+                k = 0;
+                /* Otherwise workers would claim nothing for ever. */
+                assert(n > 0);
+#ifndef BREAK_LISTED            /* the run stays in the list when no ready node is left */
+                isListed = (ready != 0);
+#endif
                 next[me] = 0; end[me] = n;
                 isRegistered[me] = true;
                 claimCount++
@@ -111,8 +117,7 @@ proctype Worker(byte me) {
         }
         if
         :: n == 0 ->
-            n = 0;
-            (ready != 0 || timesEnded > 0);
+            (isListed || timesEnded > 0);
             if
             :: timesEnded > 0 -> break
             :: else
@@ -228,7 +233,7 @@ proctype Canceller() {
     isCancelled = true;
 #endif
     lock();
-    ready = 0;
+    atomic { ready = 0; isListed = false };
     checkEnd(mine);
     unlock();
 #ifdef BREAK_FLAG
@@ -245,7 +250,7 @@ init {
     byte k;
     atomic {
         left[1] = 1; left[2] = 1; left[3] = 1; left[4] = 3;
-        ready = bit(0);
+        ready = bit(0); isListed = true;
         run Worker(0);
         run Worker(1);
         run Monitor();
