@@ -35,9 +35,9 @@ extension OperationQueue {
     ///     those that run have the grace period: for a program that ends with Ctrl-C. An operation
     ///     that waits for another attempt does not run.
     /// - Precondition: the queue is not ``main``, and the caller is in no operation of the queue.
-    public final func shutDown(grace time: Duration = .seconds(20), cancelsWaiting: Bool = false)
-        async
-    {
+    public final func shutDown(
+        grace time: Duration = .seconds(20), cancelsWaiting: Bool = false
+    ) async {
         if isMain { misuse("the main queue cannot be shut down: it is not the program's own") }
         AdditionSteps.refusing.set(true, in: self)
         if cancelsWaiting {
