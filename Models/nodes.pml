@@ -10,9 +10,10 @@
  *
  * Sources:
  *   Operations/Graphs/BlockGraphRun.swift
- *   Operations/Scheduling/NodeRun.swift
- *   Operations/Scheduling/OperationQueue+Nodes.swift
- *   Operations/Scheduling/QueueState+Graphs.swift
+ *   Operations/Graphs/NodeRun.swift
+ *   Operations/Graphs/OperationQueue+Nodes.swift
+ *   Operations/Graphs/QueueState+Nodes.swift
+ *   Operations/Scheduling/EntrySource.swift
  */
 
 #define NODES     5
@@ -22,7 +23,7 @@
 /* Guarded by the queue's lock */
 bool queueLocked;
 byte ready;                     /* the ready nodes that no claim holds, as bits */
-bool isListed;                  /* the run is among those with ready nodes (`ReadyGraphs`) */
+bool isListed;                  /* the run is among the sources of the queue */
 byte unfinished = NODES;
 byte claimCount;
 bool isOver;                    /* the phase */
@@ -105,7 +106,7 @@ proctype Worker(byte me) {
                 k = 0;
                 /* Otherwise workers would claim nothing for ever. */
                 assert(n > 0);
-#ifndef BREAK_LISTED            /* the run stays in the list when no ready node is left */
+#ifndef BREAK_LISTED            /* the run stays among the sources when no ready node is left */
                 isListed = (ready != 0);
 #endif
                 next[me] = 0; end[me] = n;

@@ -15,8 +15,8 @@
  *
  * Sources:
  *   Operations/Scheduling/QueueState+Claiming.swift
- *   Operations/Scheduling/QueueState+Graphs.swift
  *   Operations/Scheduling/QueueState+Offering.swift
+ *   Operations/Scheduling/ReadySources.swift
  */
 
 #define OPERATIONS  2

@@ -95,7 +95,7 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
             ThreadContext.nesting { Operation.cancel(operations, because: reason) }
         }
         let isOver = retainedQueue()?.eventOffering { state in
-            nodes.map { state.cancelNodes(of: $0) } ?? false
+            nodes.map { state.ends($0) } ?? false
         }
         if isOver == true { endOutside() }
     }

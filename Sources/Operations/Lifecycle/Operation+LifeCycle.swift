@@ -265,7 +265,7 @@ extension Operation {
                 if before.has(.failed), let companion = queue.companion {
                     beforeLeaving { notifyFailure(to: companion, of: queue) }
                 }
-                // The operation of a node of a graph has no place.
+                // The operation of an entry of a source has no place.
                 if place != OperationRing.nowhere {
                     queue.leave(self, releasesSlot: before.has(.holdsSlot))
                 }

@@ -26,30 +26,26 @@ extension ThreadContext {
             return
         }
         let claim = Unmanaged<Claim>.fromOpaque(blockClaim).takeUnretainedValue()
-        if let graph = claim.graph { return materializeNode(of: claim, graph, in: queue) }
+        if let source = claim.source {
+            return source._withUnsafeGuaranteedRef {
+                $0.enterOperation(of: claim, in: queue, context: self)
+            }
+        }
         guard let operation = queue.materializeRunning(in: claim) else { return }
         (self.operation, operationState.blockClaim) = (operation, nil)
     }
 
-    /// Enters the operation of the node that this thread runs, which it makes. The thread stays
-    /// inside the run of the graph.
-    private func materializeNode(
-        of claim: Claim, _ graph: Unmanaged<NodeRun>, in queue: OperationQueue
-    ) {
-        let node = claim.node.load(ordering: .relaxed)
-        graph._withUnsafeGuaranteedRef { run in
-            let operation = run.makeOperation(of: node, in: queue)
-            operationState.outer.append(operationState.frame)
-            operationState.frame.operation = operation.toOpaque()
-            operationState.blockClaim = nil
-            // This may cancel the operation, which asks what the thread is inside.
-            operation._withUnsafeGuaranteedRef { run.hasEntered($0, of: node) }
-        }
+    /// Enters the operation that was made for the entry of a source which this thread runs. The
+    /// thread stays inside the operation that has the entries, and takes over the reference.
+    func enterEntry(_ operation: Unmanaged<Operation>) {
+        operationState.outer.append(operationState.frame)
+        operationState.frame.operation = operation.toOpaque()
+        operationState.blockClaim = nil
     }
 
-    /// Leaves the operation that was made for the node which this thread has run, retained; nil if
-    /// there is none.
-    func leaveNode() -> Unmanaged<Operation>? {
+    /// Leaves the operation that was made for the entry of a source which this thread has run,
+    /// retained; nil if there is none.
+    func leaveEntry() -> Unmanaged<Operation>? {
         guard operationState.blockClaim == nil, let operation else { return nil }
         operationState.frame = operationState.outer.removeLast()
         return operation

@@ -28,15 +28,7 @@ final class Claim: @unchecked Sendable {
     /// adds to them; a thread that holds the queue's lock takes all.
     private let successors = UnsafeMutablePointer<Unmanaged<Operation>>.allocate(capacity: capacity)
     private let successorCount = Atomic<Int>(0)
-    /// The run whose nodes the entries are; nil if they are operations and blocks.
-    private(set) var graph: Unmanaged<NodeRun>?
-    /// The node that the owner runs or has run last. Only the owner changes it.
-    let node = Atomic<UInt32>(NodeList.none)
-    /// The number of nodes that have ended. Only the owner changes it.
-    private let endedNodes = Atomic<Int>(0)
-    /// The first of the nodes that became ready at the end of nodes of the claim. The owner adds to
-    /// the list; a thread that holds the queue's lock takes all.
-    private let firstKeptNode = Atomic<UInt32>(NodeList.none)
+    let sourceWords = SourceWords()
     /// The lowest lane of the claimed entries; no lane if the claim keeps no operations that become
     /// ready, because they must be offered with their urgency.
     private(set) var lowestLane = 0
@@ -185,6 +177,42 @@ final class Claim: @unchecked Sendable {
         ).exchanged
     }
 
+    // MARK: Entries of a source
+
+    /// What the claim knows about the source of its entries. The source decides what the numbers
+    /// of its entries mean.
+    struct SourceWords: ~Copyable {
+        /// In place of the number of an entry: there is none.
+        static var none: UInt32 { .max }
+
+        /// Changed under the queue's lock.
+        fileprivate let source = Atomic<Unmanaged<EntrySource>?>(nil)
+        /// The entry that the owner runs or has run last. Only the owner changes it.
+        let running = Atomic<UInt32>(Self.none)
+        /// The first of the entries that became ready at the end of entries of the claim. The owner
+        /// adds to them; a thread that holds the queue's lock takes all.
+        let kept = Atomic<UInt32>(Self.none)
+        /// The number of entries that have ended. Only the owner changes it.
+        private let ended = Atomic<Int>(0)
+
+        var endedCount: Int { ended.load(ordering: .relaxed) }
+
+        /// Counts entries as ended.
+        @inline(__always)
+        func countEnded(_ count: Int) { ended.store(endedCount &+ count, ordering: .relaxed) }
+
+        fileprivate func set(_ new: EntrySource) {
+            source.store(.passUnretained(new), ordering: .relaxed)
+            running.store(Self.none, ordering: .relaxed)
+            ended.store(0, ordering: .relaxed)
+        }
+    }
+
+    /// The source of the entries; nil if they come from the ring.
+    var source: Unmanaged<EntrySource>? {
+        @inline(__always) get { sourceWords.source.load(ordering: .relaxed) }
+    }
+
     // MARK: Claiming, under the queue's lock
 
     /// What a claim is filled with: up to ``capacity`` entries.
@@ -201,6 +229,10 @@ final class Claim: @unchecked Sendable {
             places[count] = place
             count += 1
         }
+
+        /// Appends an entry of a source, which has no place.
+        @inline(__always)
+        mutating func append(number: UInt32) { append(Entry(number: number), at: Claim.noPlace) }
 
         /// Appends neighbors, of which the first one is at `place`.
         @inline(__always)
@@ -239,7 +271,7 @@ final class Claim: @unchecked Sendable {
         self.recallEpoch = recallEpoch
         self.urgency = urgency
         isCancelled = lane == OperationRing.cancelledLane
-        graph = nil
+        sourceWords.source.store(nil, ordering: .relaxed)
         (hasMisleadingTime, hasSuspended) = (false, false)
         lastEnd = 0
         var filling = Filling(entries: entries, places: places, lowestLane: lane)
@@ -255,19 +287,13 @@ final class Claim: @unchecked Sendable {
         cursor.store(Cursor(next: 0, end: filling.count).word, ordering: .releasing)
     }
 
-    /// Fills the claim with nodes of a graph.
-    ///
-    /// - Parameter take: returns the next ready node.
+    /// Fills the claim with entries of a source.
     func claimed(
-        nodesOf run: NodeRun, recallEpoch: UInt32, urgency: Urgency, lane: Int,
-        take: () -> UInt32?
+        of source: EntrySource, recallEpoch: UInt32, urgency: Urgency, lane: Int,
+        fill: (inout Filling) -> Void
     ) {
-        claimed(slots: .one, recallEpoch: recallEpoch, urgency: urgency, lane: lane) {
-            while let node = take() { $0.append(Entry(node: node), at: Self.noPlace) }
-        }
-        graph = .passUnretained(run)
-        node.store(NodeList.none, ordering: .relaxed)
-        endedNodes.store(0, ordering: .relaxed)
+        claimed(slots: .one, recallEpoch: recallEpoch, urgency: urgency, lane: lane, fill: fill)
+        sourceWords.set(source)
     }
 
     /// Calls `body` with each entry that the owner has taken, running or ended, that has not left
@@ -347,8 +373,9 @@ final class Claim: @unchecked Sendable {
         }
     }
 
-    /// The number of entries that the worker has begun, including those that were detached.
-    var begunCount: Int { position.next }
+    /// The number of entries that the worker has begun, including those that were detached. Of a
+    /// source, the number of those that have ended, including those that followed another one.
+    var begunCount: Int { source == nil ? position.next : sourceWords.endedCount }
 
     /// Whether there are entries that were not taken. No other thread can reclaim them while the
     /// queue's lock is held.
@@ -450,13 +477,6 @@ final class Claim: @unchecked Sendable {
         }
     }
 
-    /// Takes the ready nodes that the owner has kept.
-    func takeKeptNodes(of run: NodeRun) -> NodeList {
-        guard firstKeptNode.load(ordering: .relaxed) != NodeList.none else { return NodeList() }
-        let first = firstKeptNode.exchange(NodeList.none, ordering: .acquiringAndReleasing)
-        return first == NodeList.none ? NodeList() : run.list(from: first)
-    }
-
     /// Releases the entries that were taken and did not leave before. The claim is retired, and the
     /// entries are no longer accessed through it.
     @inline(__always)
@@ -548,7 +568,7 @@ final class Claim: @unchecked Sendable {
             position.next - departedCount.load(ordering: .relaxed) <= position.inUse
         let isWaitedFor =
             max(position.next, 1) < position.end || successorCount.load(ordering: .acquiring) > 0
-            || firstKeptNode.load(ordering: .acquiring) != NodeList.none
+            || sourceWords.kept.load(ordering: .acquiring) != SourceWords.none
         return isWaitedFor || !areEndedRemoved ? position.next : nil
     }
 
@@ -583,28 +603,6 @@ final class Claim: @unchecked Sendable {
             count = original
         }
         return false
-    }
-
-    /// The number of nodes that have ended.
-    var endedNodeCount: Int { endedNodes.load(ordering: .relaxed) }
-
-    /// Counts nodes as ended.
-    @inline(__always)
-    func countEnded(_ count: Int) {
-        endedNodes.store(endedNodes.load(ordering: .relaxed) &+ count, ordering: .relaxed)
-    }
-
-    /// Keeps nodes that have become ready.
-    @inline(__always)
-    func keepNodes(_ list: NodeList, of run: NodeRun) {
-        var first = firstKeptNode.load(ordering: .acquiring)
-        while true {
-            run.link(list.last, before: first)
-            let (exchanged, original) = firstKeptNode.compareExchange(
-                expected: first, desired: list.first, ordering: .acquiringAndReleasing)
-            if exchanged { return }
-            first = original
-        }
     }
 
     /// Whether one more operation fits into the claim and would be the next one.

@@ -1,10 +1,10 @@
 /// What a slot of a queue's ring, and a place of a claim, holds: an operation, or a block for which
-/// no operation was made. A place of a claim may also hold a node of a graph, which the graph owns.
+/// no operation was made. A place of a claim may also hold the number of an entry of a source.
 ///
 /// An entry is copied as bits, and its references are counted by hand, as with `Unmanaged`. One
 /// copy at a time owns a reference to the operation, or to what the block captures.
 struct Entry: BitwiseCopyable {
-    private enum Kind: UInt8 { case operation, block, node }
+    private enum Kind: UInt8 { case operation, block, number }
 
     /// The address of the operation, or the closure.
     private let words: (UInt, UInt)
@@ -34,13 +34,13 @@ struct Entry: BitwiseCopyable {
         kind = .block
     }
 
-    /// Makes an entry of a node of the graph that the claim is for.
+    /// Makes an entry of the source that the claim is for.
     @inline(__always)
-    init(node: UInt32) { (words, rank, kind) = ((UInt(node), 0), 0, .node) }
+    init(number: UInt32) { (words, rank, kind) = ((UInt(number), 0), 0, .number) }
 
-    /// The node; nil if the entry is none.
+    /// The number by which the source knows its entry; nil if the entry is of no source.
     @inline(__always)
-    var node: UInt32? { kind == .node ? UInt32(truncatingIfNeeded: words.0) : nil }
+    var number: UInt32? { kind == .number ? UInt32(truncatingIfNeeded: words.0) : nil }
 
     @inline(__always)
     var isBlock: Bool { kind == .block }

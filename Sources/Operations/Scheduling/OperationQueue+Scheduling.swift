@@ -417,8 +417,8 @@ extension OperationQueue {
     /// Runs the entries of a claim on the calling thread.
     @inline(__always)
     func run(_ claim: Claim, context: ThreadContext) {
-        if let graph = claim.graph {
-            return graph._withUnsafeGuaranteedRef { runNodes(of: claim, $0, context: context) }
+        if let source = claim.source {
+            return source._withUnsafeGuaranteedRef { $0.run(claim, in: self, context: context) }
         }
         context.inside(nil, of: self) {
             var next = takeNext(from: claim, context: context)
@@ -551,7 +551,7 @@ extension OperationQueue {
     /// Reads again what an operation that has left may have made ready, and gives up the queue's
     /// reference to itself if the queue is empty.
     func complete(_ departure: QueueState.Departure) {
-        if let graph = departure.endedGraph { graph.takeUnretainedValue().end() }
+        if let source = departure.endedSource { source.takeUnretainedValue().end() }
         if !departure.declined.isEmpty { reevaluateReadiness(of: departure.declined) }
         if departure.isEmpty { Unmanaged.passUnretained(self).release() }
     }

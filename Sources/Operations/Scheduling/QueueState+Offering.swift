@@ -26,7 +26,7 @@ extension QueueState {
             if hasCancelled, case .workers = executor { return .epilogue }
             guard decidesUrgency else { return .usual }
             var highest = admitted.highestUrgency
-            if !isSuspended, hasFreeSlot, let first = graphs.highestUrgency {
+            if !isSuspended, hasFreeSlot, let first = sources.highestUrgency {
                 highest = max(highest ?? first, first)
             }
             if readyCount > 0, !isSuspended, hasFreeSlot, let first = urgency(at: best()?.place) {
@@ -87,7 +87,7 @@ extension QueueState {
         // The threads of other executors have no urgency.
         let urgency = decides ? urgency : nil
         return claimCancelled(claim) ?? claimAdmitted(urgency)
-            ?? claimNodes(claim, urgency, cores: cores)
+            ?? claimFromSource(claim, urgency, cores: cores)
             ?? claimReady(claim, urgency, cores: cores) ?? .none
     }
 

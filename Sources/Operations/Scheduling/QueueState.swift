@@ -27,8 +27,8 @@ struct QueueState: ~Copyable {
     private(set) var waiters = TicketList<Waiter>()
     /// The number of entries in the ready lists of the priorities.
     var readyCount = 0
-    /// The graphs that have begun and have ready nodes.
-    var graphs = ReadyGraphs()
+    /// The sources that have ready entries.
+    var sources = ReadySources()
     /// The slots of the width that are taken, by claims and by single operations.
     var running = 0
     /// The number of operations that are not on the fast path. Each of them is claimed by itself.
@@ -122,9 +122,9 @@ struct QueueState: ~Copyable {
 
     // MARK: Queries
 
-    /// Whether operations, blocks or nodes of graphs are ready.
+    /// Whether operations, blocks or entries of sources are ready.
     var hasReady: Bool {
-        @inline(__always) get { readyCount > 0 || !graphs.isEmpty }
+        @inline(__always) get { readyCount > 0 || !sources.isEmpty }
     }
 
     /// Whether operations were cancelled that only have to leave.
@@ -151,7 +151,7 @@ struct QueueState: ~Copyable {
         mutating get {
             if hasCancelled || !admitted.isEmpty { return true }
             guard !isSuspended, hasReady, hasFreeSlot else { return false }
-            return !graphs.isEmpty || !ordersStarts || best() != nil
+            return !sources.isEmpty || !ordersStarts || best() != nil
         }
     }
 
@@ -356,8 +356,8 @@ struct QueueState: ~Copyable {
         var waiters: [Waiter] = []
         /// The operations whose override of `isReady` must be read again; retained.
         var declined: [Reference] = []
-        /// The run of a graph whose last node has ended. The ring keeps it alive.
-        var endedGraph: Unmanaged<NodeRun>?
+        /// The source whose last entry has ended. The ring keeps its operation alive.
+        var endedSource: Unmanaged<EntrySource>?
         /// Whether operations are ready.
         var leavesReady = false
         /// The memory of a ring that was large. It is deallocated with the departure, without the
@@ -365,7 +365,7 @@ struct QueueState: ~Copyable {
         var unused: RetiredRing<Entry>?
 
         /// Whether something waits for what is done after the operations have left.
-        var hasFollowers: Bool { !waiters.isEmpty || !declined.isEmpty || endedGraph != nil }
+        var hasFollowers: Bool { !waiters.isEmpty || !declined.isEmpty || endedSource != nil }
         /// Whether anything is left to do after the operations have left.
         var isDue: Bool { isEmpty || hasFollowers }
 
@@ -419,15 +419,13 @@ struct QueueState: ~Copyable {
             leaving += count
         }
         if !claim.hasMisleadingTime, !claim.isCancelled {
-            let count = claim.graph == nil ? claim.begunCount : claim.endedNodeCount
-            learn(count, nanoseconds: nanoseconds, suspends: claim.hasSuspended)
+            learn(claim.begunCount, nanoseconds: nanoseconds, suspends: claim.hasSuspended)
         }
         unregister(claim)
-        insertSuccessors(of: claim)
-        let endedGraph = claim.graph.flatMap { retireNodes(of: claim, $0) }
+        let endedSource = takeReady(of: claim)
         returnSlots(of: claim, except: keepsSlot && hasReady ? 1 : 0)
         var departure = departure(leaving: leaving)
-        departure.endedGraph = endedGraph
+        departure.endedSource = endedSource
         return departure
     }
 
@@ -553,7 +551,9 @@ struct QueueState: ~Copyable {
     }
 
     mutating func returnRest(of claim: Claim) {
-        if let graph = claim.graph { return returnNodes(of: claim, graph) }
+        if let source = claim.source {
+            return source._withUnsafeGuaranteedRef { $0.takeBack(from: claim, in: &self) }
+        }
         claim.reclaimRest { entry, place in
             if let operation = entry.operation {
                 operation._withUnsafeGuaranteedRef { reinsertReady($0) }
@@ -565,10 +565,21 @@ struct QueueState: ~Copyable {
         running -= claim.takeSpareSlots()
     }
 
+    /// Takes over what became ready during a claim, which is retired. Returns the source of the
+    /// claim's entries if the source is over.
+    @inline(__always)
+    private mutating func takeReady(of claim: Claim) -> Unmanaged<EntrySource>? {
+        guard let source = claim.source else {
+            insertSuccessors(of: claim)
+            return nil
+        }
+        let isOver = source._withUnsafeGuaranteedRef { $0.retired(claim, in: &self) }
+        return isOver ? source : nil
+    }
+
     /// Puts the operations that became ready during the claim into their ready lists.
     @inline(__always)
     private mutating func insertSuccessors(of claim: Claim) {
-        if let graph = claim.graph { return insertKeptNodes(of: claim, graph) }
         claim.takeSuccessors { $0._withUnsafeGuaranteedRef { insertReady($0) } }
     }
 

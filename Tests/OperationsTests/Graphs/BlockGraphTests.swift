@@ -703,7 +703,7 @@ extension BlockGraphTests {
         // The claim in which a run has begun may be retired after the run has left.
         await #expect(
             comesTrue {
-                queue.snapshot { $0.running == 0 && $0.graphs.isEmpty && $0.claims.isEmpty }
+                queue.snapshot { $0.running == 0 && $0.sources.isEmpty && $0.claims.isEmpty }
             })
     }
 }

@@ -27,12 +27,12 @@ extension OperationQueue {
         context.inside(run.operation, of: self) {
             let thread = context.placeOfOperationState
             let place = Unmanaged.passUnretained(claim).toOpaque()
-            while let first = takeNext(from: claim, context: context)?.node {
+            while let first = takeNext(from: claim, context: context)?.number {
                 var next = Optional(first)
                 var left = Self.mostInARow
                 while let node = next {
                     thread.pointee.blockClaim = place
-                    claim.node.store(node, ordering: .relaxed)
+                    claim.sourceWords.running.store(node, ordering: .relaxed)
                     var outcome = LifecycleState.Outcome.cancelled
                     if !run.isCancelled { outcome = run.run(node) ? .succeeded : .failed }
                     if thread.pointee.blockClaim == nil {
@@ -53,13 +53,13 @@ extension OperationQueue {
         _ outcome: LifecycleState.Outcome, mayFollow: Bool
     ) -> UInt32? {
         var following = run.follow(node, outcome)
-        claim.countEnded(1 &+ following.skippedCount)
+        claim.sourceWords.countEnded(1 &+ following.skippedCount)
         if !following.others.isEmpty { handOn(following.others, of: claim, run) }
         guard let next = following.first else { return nil }
         if mayFollow, recallEpoch == claim.recallEpoch { return next }
         following.others = NodeList()
         run.append(next, to: &following.others)
-        claim.keepNodes(following.others, of: run)
+        run.keep(following.others, in: claim)
         return nil
     }
 
@@ -67,7 +67,7 @@ extension OperationQueue {
     /// nodes until a thread takes the queue's lock for it.
     private func handOn(_ nodes: NodeList, of claim: Claim, _ run: NodeRun) {
         if hasCompetingWork, recallEpoch == claim.recallEpoch {
-            claim.keepNodes(nodes, of: run)
+            run.keep(nodes, in: claim)
             WorkerPool.watchBatches()
         } else {
             eventOffering { $0.insert(nodes, of: run) }
@@ -80,7 +80,7 @@ extension OperationQueue {
         of node: UInt32, _ run: NodeRun, _ outcome: LifecycleState.Outcome,
         context: ThreadContext
     ) -> LifecycleState.Outcome {
-        guard let operation = context.leaveNode()?.takeRetainedValue() else { return outcome }
+        guard let operation = context.leaveEntry()?.takeRetainedValue() else { return outcome }
         return run.endOperation(operation, of: node, outcome)
     }
 }

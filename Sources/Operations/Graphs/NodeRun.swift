@@ -8,9 +8,7 @@ import Synchronization
 ///
 /// Unchecked: `progress` is guarded by the lock of the queue; the words are atomics, and their
 /// memory is allocated before other threads see the run.
-class NodeRun: @unchecked Sendable {
-    /// The operation that the run is, which owns this object.
-    unowned(unsafe) let operation: Operation
+class NodeRun: EntrySource, @unchecked Sendable {
     final let rows: NodeRows
     /// What the queue knows about the run.
     @exclusivity(unchecked)
@@ -24,7 +22,8 @@ class NodeRun: @unchecked Sendable {
     private static var rejected: UInt32 { 1 << 31 }
 
     init(of operation: Operation, _ rows: NodeRows) {
-        (self.operation, self.rows) = (operation, rows)
+        self.rows = rows
+        super.init(of: operation)
     }
 
     deinit {
@@ -79,9 +78,72 @@ class NodeRun: @unchecked Sendable {
         _ operation: Operation, of node: UInt32, _ outcome: LifecycleState.Outcome
     ) -> LifecycleState.Outcome { outcome }
 
-    /// Ends the run, whose nodes have all ended. The calling thread is inside no operation and
-    /// holds no slot.
-    func end() {}
+    // MARK: Claims
+
+    override final func fill(
+        _ filling: inout Claim.Filling, in state: inout QueueState, cores: Int
+    ) {
+        let size = state.batchSize(of: progress.ready.count, cores: cores)
+        for _ in 0..<min(size, progress.ready.count) {
+            let node = progress.ready.first
+            progress.ready.first = next(after: node)
+            progress.ready.count -= 1
+            filling.append(number: node)
+        }
+        if progress.ready.isEmpty { state.sources.remove(self) }
+        progress.claimCount += 1
+    }
+
+    override final func takeBack(from claim: Claim, in state: inout QueueState) {
+        state.insertKept(by: claim, of: self)
+        var rest = NodeList()
+        claim.reclaimRest { entry, _ in
+            if let node = entry.number { append(node, to: &rest) }
+        }
+        state.insert(rest, of: self)
+    }
+
+    override final func retired(_ claim: Claim, in state: inout QueueState) -> Bool {
+        state.insertKept(by: claim, of: self)
+        progress.unfinished -= claim.sourceWords.endedCount
+        progress.claimCount -= 1
+        return state.ends(self)
+    }
+
+    override final func run(_ claim: Claim, in queue: OperationQueue, context: ThreadContext) {
+        queue.runNodes(of: claim, self, context: context)
+    }
+
+    override final func enterOperation(
+        of claim: Claim, in queue: OperationQueue, context: ThreadContext
+    ) {
+        let node = claim.sourceWords.running.load(ordering: .relaxed)
+        let operation = makeOperation(of: node, in: queue)
+        context.enterEntry(operation)
+        // This may cancel the operation, which asks what the thread is inside.
+        operation._withUnsafeGuaranteedRef { hasEntered($0, of: node) }
+    }
+
+    /// Makes a claim keep nodes that have become ready.
+    @inline(__always)
+    final func keep(_ list: NodeList, in claim: Claim) {
+        var first = claim.sourceWords.kept.load(ordering: .acquiring)
+        while true {
+            link(list.last, before: first)
+            let (exchanged, original) = claim.sourceWords.kept.compareExchange(
+                expected: first, desired: list.first, ordering: .acquiringAndReleasing)
+            if exchanged { return }
+            first = original
+        }
+    }
+
+    /// Takes the ready nodes that a claim keeps. The queue's lock is held.
+    final func takeKept(by claim: Claim) -> NodeList {
+        let kept = NodeList.none
+        guard claim.sourceWords.kept.load(ordering: .relaxed) != kept else { return NodeList() }
+        let first = claim.sourceWords.kept.exchange(kept, ordering: .acquiringAndReleasing)
+        return first == kept ? NodeList() : list(from: first)
+    }
 
     // MARK: The list of ready nodes
 
