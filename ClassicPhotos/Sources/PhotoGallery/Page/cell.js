@@ -1,5 +1,6 @@
 // A cell: the element of one photo in the grid or the list, and its contents.
 
+import { paintColors } from "./colors.js";
 import { Picture } from "./picture.js";
 import { pictureAddress } from "./records.js";
 import { number, text, translate } from "./strings.js";
@@ -9,6 +10,7 @@ export class Cell {
   #picture;
   // The record whose state is shown: most rows of a long list share the record of new photos.
   #shown = null;
+  #early = null;
 
   place = -1;
   row = -1;
@@ -20,7 +22,7 @@ export class Cell {
     this.#parts = {
       link: part("link"), name: part("name"), state: part("state"), reason: part("reason"),
       number: part("number"), spinner: part("spinner"), retry: part("retry"),
-      picture: part("picture"), badge: part("badge"),
+      picture: part("picture"), badge: part("badge"), colors: part("colors"),
     };
     this.#picture = new Picture(part("photo"), (kind) => { this.element.dataset.picture = kind; });
   }
@@ -36,29 +38,36 @@ export class Cell {
   /// The element that holds the photo.
   get frame() { return this.#parts.picture; }
 
-  bind(place, row, total) {
+  bind(place, row, position, total) {
     this.row = row;
     this.element.dataset.row = row;
     this.#parts.link.href = `#photo=${row}`;
-    this.move(place, total);
+    this.move(place, position, total);
   }
 
   /// Gives the photo of the cell another place.
-  move(place, total) {
+  ///
+  /// - position, total: its number in the list of which a screen reader tells, and the list's length.
+  move(place, position, total) {
     this.place = place;
-    this.element.setAttribute("aria-posinset", place + 1);
+    this.element.setAttribute("aria-posinset", position);
     this.element.setAttribute("aria-setsize", total);
     this.#parts.number.textContent = number(place + 1);
   }
 
   /// Moves the cell to its place on the surface; the surface is `offset` above the lines.
   put(layout, offset) {
-    const [left, width] = layout.horizontal(this.place);
-    const { style } = this.element;
+    const { left, top, width, height } = layout.box(this.place);
+    const { style, classList } = this.element;
     style.left = `${left}px`;
+    style.top = `${top - offset}px`;
     style.width = `${width}px`;
-    style.top = `${layout.lineOf(this.place) * layout.line - offset}px`;
+    style.height = `${height}px`;
+    classList.toggle("small", layout.view === "grid" && width < 170);
   }
+
+  /// The cell may have another size, or the screen more pixels.
+  resized() { this.#picture.resized(); }
 
   /// After this call, pending work for the row can no longer change the element.
   unbind() {
@@ -71,17 +80,18 @@ export class Cell {
 
   /// - record: state, version, reason and activity of the bound row.
   /// - sharper: finds the address of a larger picture; see picture.js.
-  /// - color: of the photo's small picture, for a record without a color of its own.
+  /// - color, cells: of the photo's small picture, for a record without colors of its own; see
+  ///   colors.js.
   /// - progress: the part of the bytes that has arrived, or undefined.
-  show({ page, name, record, sharper, progress, color: early }) {
-    const { state, version, active, color = early, damage } = record;
+  show({ page, name, record, sharper, progress, color: early, cells: earlyCells }) {
+    const { state, version, active, color = early, cells = earlyCells, damage } = record;
     const parts = this.#parts;
     const isOtherName = parts.name.title !== (name ?? "");
     const isRenamed = parts.name.textContent !== "" && isOtherName;
     if (isOtherName || parts.name.textContent === "") showName(parts.name, name ?? "");
     parts.retry.removeAttribute("aria-disabled");
-    if (this.#shown !== record || isOtherName) {
-      this.#shown = record;
+    if (this.#shown !== record || this.#early !== early || isOtherName) {
+      [this.#shown, this.#early] = [record, early];
       this.element.dataset.state = state;
       this.element.dataset.version = version;
       this.element.dataset.active = active;
@@ -94,6 +104,7 @@ export class Cell {
       parts.spinner.hidden = !active;
     }
 
+    paintColors(parts.colors, state === "failed" ? undefined : cells);
     showProgress(parts.spinner, progress);
     const hasPicture = state === "downloaded" || state === "filtered";
     // A row with a different name is a different photo (the list was reloaded): remove its picture
