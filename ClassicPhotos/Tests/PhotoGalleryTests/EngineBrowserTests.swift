@@ -138,7 +138,6 @@ struct EngineBrowserTests {
                 """
                 return [...document.querySelectorAll('button, a[href], input, select, canvas')]
                     .filter(control => control.offsetParent !== null)
-                    .filter(control => !control.closest('[aria-hidden=true]'))
                     .filter(control => !(control.getAttribute('aria-label')
                         || control.textContent.trim() || control.labels?.length > 0))
                     .map(control => control.outerHTML).join()
