@@ -58,7 +58,7 @@ struct ListRouteTests {
             try await answer("&query=b", #"{"rows":[1],"shapes":[500],"sections":[]}"#)
             #expect(try await gallery.get("/").text.contains("<html data-own lang"))
         }
-        try await withGallery { gallery async throws in
+        try await withGallery { gallery in
             #expect(try await gallery.get("/").text.contains("<html lang"))
         }
     }
