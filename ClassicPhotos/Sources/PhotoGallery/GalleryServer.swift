@@ -31,9 +31,6 @@ public struct GalleryServer: Sendable {
         /// The closure runs on a thread that may block. It returns nil if the list cannot be read
         /// now, and the present photos stay.
         public var reading: (@Sendable () -> PhotoList?)?
-        /// Whether the page shows a person's own photos: with their proportions, which the index
-        /// knows before it decodes them, under headings, and without the states of the work.
-        public var showsOwnPhotos = false
         /// The options for processing the photos.
         public var options: PhotoListSession.Options
         /// The port; 0 for any free port.
@@ -215,7 +212,7 @@ public struct GalleryServer: Sendable {
                 host: configuration.host, token: configuration.token,
                 origins: configuration.origins))
         router.add(middleware: CompressionMiddleware())
-        PageRoutes(showsOwnPhotos: configuration.showsOwnPhotos).add(to: router)
+        PageRoutes().add(to: router)
         StatusRoutes(catalog: catalog, pages: pages, viewer: viewer)
             .add(to: router)
         let group = router.group("api")

@@ -219,8 +219,6 @@ struct Serve: AsyncParsableCommand {
                 title: title ?? loaded.title, records: loaded.list.records, options: options,
                 port: port ?? Self.usualPorts[0])
             configuration.reading = loaded.rereading.map(Self.complaining)
-            // Of files, the index knows the proportions before they are decoded.
-            configuration.showsOwnPhotos = loaded.rereading != nil
             configuration.host = host
             configuration.token = token
             configuration.origins = origins

@@ -70,52 +70,6 @@ struct AccessibilityBrowserTests {
         }
     }
 
-    /// A person's own photos have headings, a list of sections, and colors before the photos.
-    @Test(arguments: [(360, "dark"), (1440, "light")], ["list", "date"])
-    func noStateOfOwnPhotosBreaksRules(
-        screen: (width: Int, scheme: String), order: String
-    ) async throws {
-        try await withGalleryOfFolder([]) { gallery, folder in
-            for index in 1..<24 {
-                try folder.write(
-                    "\(index % 2 == 0 ? "Boats/" : "")\(index).jpg", width: 60 + 9 * (index % 5),
-                    height: 60, gray: UInt8(10 * index), month: 1 + index % 4)
-            }
-            // The first photo in either order.
-            try folder.write("0.jpg", month: 12, bytes: [0xFF, 0xD8, 0xFF, 0xE0, 0, 0])
-            try await Browser.run(width: 1440, height: 900) { browser in
-                try await browser.resize(width: screen.width, height: 800)
-                try await browser.command(
-                    "Emulation.setEmulatedMedia",
-                    [
-                        "features": [
-                            ["name": "prefers-color-scheme", "value": screen.scheme],
-                            ["name": "prefers-reduced-motion", "value": "reduce"],
-                        ]
-                    ])
-                try await browser.open("\(gallery.url)/#sort=\(order)")
-                try await browser.wait(
-                    for: "\(Self.done) && document.querySelector('h2.heading')"
-                        + " && document.querySelector('#counts.failures')", "photos are shown")
-                try await check(browser, "the grid")
-                try await click("#view [aria-pressed=false]", browser)
-                try await browser.wait(for: Self.done, "photos are shown as a list")
-                try await check(browser, "the list")
-                try await click("#room", browser)
-                try await browser.wait(
-                    for: "document.querySelectorAll('#engine .cards > li').length === 2",
-                    "the engine room is open")
-                try await check(browser, "the engine room")
-                try await click("#room", browser)
-                try await click("[data-count=failed]", browser)
-                try await browser.wait(
-                    for: "!document.querySelector('#retry-all').hidden", "the failed photo is shown"
-                )
-                try await check(browser, "the failed photo")
-            }
-        }
-    }
-
     private func click(_ selector: String, _ browser: Browser) async throws {
         _ = try await browser.evaluate("document.querySelector('\(selector)').click()")
     }

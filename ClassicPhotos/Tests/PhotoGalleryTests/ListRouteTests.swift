@@ -37,32 +37,6 @@ struct ListRouteTests {
         }
     }
 
-    /// All rows in their order are left out.
-    @Test func layoutHasShapesAndSections() async throws {
-        try await withGalleryOfFolder(["a.jpg"]) { gallery, folder in
-            func answer(_ query: String, _ expected: String) async throws {
-                var text = ""
-                let isExpected = try await eventually {
-                    text = try await gallery.get("/api/order?layout=1&complete=1\(query)").text
-                    return text == expected
-                }
-                #expect(isExpected, "\(text)")
-            }
-            try await answer("", #"{"shapes":[1333],"sections":[]}"#)
-            try folder.write("b.jpg", width: 30, height: 60, gray: 130)
-            try await answer("", #"{"shapes":[1333,500],"sections":[]}"#)
-            try await answer(
-                "&sort=date",
-                #"{"rows":[1,0],"shapes":[500,1333],"#
-                    + #""sections":[{"count":2,"name":"2001-09"}]}"#)
-            try await answer("&query=b", #"{"rows":[1],"shapes":[500],"sections":[]}"#)
-            #expect(try await gallery.get("/").text.contains("<html data-own lang"))
-        }
-        try await withGallery { gallery in
-            #expect(try await gallery.get("/").text.contains("<html lang"))
-        }
-    }
-
     @Test(arguments: [
         "sort=color", "state=flying", "page=me", "query=" + String(repeating: "x", count: 201),
     ])

@@ -9,7 +9,7 @@ public struct PhotoPlaceholder: Sendable, Hashable {
 
     /// The colors of the upright photo, row by row, each with 5 bits of red, 6 of green and 5 of
     /// blue.
-    @_spi(ClassicPhotos) public let cells: [UInt16]
+    let cells: [UInt16]
 
     init?(cells: [UInt16]) {
         guard cells.count == Self.count else { return nil }

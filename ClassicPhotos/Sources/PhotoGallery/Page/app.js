@@ -19,8 +19,6 @@
 //   because `hello` is followed by the states of all rows that are not new. When
 //   the browser reconnects by itself, only rows that changed meanwhile follow.
 // - The address holds what is shown (address.js), so a reload and Back return to the same photos.
-// - The page of a person's own photos (`data-own`) has their proportions and sections with the order,
-//   before any of them is decoded. Only that page loads rows.js, sections.js and own.css.
 // - Names and reasons are untrusted text: they only ever reach `textContent` and attributes.
 
 import { readAddress, writeAddress } from "./address.js";
@@ -48,17 +46,6 @@ const coverSides = [640, 1280, 2560, 5120];
 // Narrower windows show the list, unless a person chose the grid.
 const narrow = 700;
 
-// A person's own photos have their proportions, and headings; the engine room is behind a button.
-const isOwn = "own" in document.documentElement.dataset;
-const own = isOwn ? await Promise.all([import("./rows.js"), import("./sections.js")]) : null;
-const [{ Rows = null }, { Jump, Sections, sectionTitle }] = own ?? [{}, {}];
-if (isOwn) {
-  byID("room").hidden = false;
-  // A folder has no other order than that of names.
-  for (const option of byID("sort").querySelectorAll("[value=name], [value=state]")) option.remove();
-  byID("sort").querySelector("[value=list]").dataset.text = "sortName";
-}
-
 document.documentElement.lang = language === "zh" ? "zh-Hans" : "en";
 translate(document);
 
@@ -79,7 +66,7 @@ let engine = null;
 
 const notice = new Notice(byID("notice"), byID("notice-text"), byID("notice-close"));
 const headline = new Headline(byID("title"), byID("total"), byID("filter"));
-const counts = new Counts(byID("counts"), byID("progress"), byID("announcement"), isOwn);
+const counts = new Counts(byID("counts"), byID("progress"), byID("announcement"));
 const queues = new Queues(
   byID("queues"), byID("queue-template"), () => detail?.pauseChanged());
 const records = new Records();
@@ -87,7 +74,6 @@ const records = new Records();
 const names = new Names({
   headArrived(head) {
     headline.show(head);
-    sections?.refreshTitles();
     if (listState !== null) return;
     find.isInRowOrder = head.inRowOrder;
     setTotal(head.total);
@@ -99,16 +85,14 @@ const names = new Names({
   failed: (error) => notice.show(text("listFailed", { reason: error.message })),
 });
 
-const sections = isOwn ? new Sections(byID("list"), titleOfSection) : null;
 const list = new VirtualList(byID("list"), {
-  view: storedView() ?? (window.innerWidth < narrow && !isOwn ? "list" : "grid"),
+  view: storedView() ?? (window.innerWidth < narrow ? "list" : "grid"),
   template: byID("row-template"),
   bars: [byID("header"), byID("strip")],
-  tools: byID(isOwn ? "find" : "tools"),
+  tools: byID("tools"),
   pattern: byID("pattern"),
   content: (row) => ({
     page, name: names.name(row), record: records.get(row), color: names.facts(row).color,
-    cells: names.facts(row).cells,
     sharper: (image, width, height) => sharperPicture(row, image, width, height),
     progress: records.progress(row),
   }),
@@ -116,11 +100,7 @@ const list = new VirtualList(byID("list"), {
   visibleRowsChanged: (rows) => { if (phases.phase === "settled") report(rows); },
   opened: (row) => openDetail(row),
   retry,
-  Rows, sections,
-  sectionShown: (index) => jump.follow(index),
 });
-
-const jump = isOwn ? new Jump(byID("jump"), (index) => list.showSection(index)) : null;
 
 const phases = new ScrollPhases({
   scrolled: () => list.scrolled(),
@@ -149,8 +129,6 @@ const find = new Find(
     left: () => { if (list.count > 0) list.focus(list.visible()?.first ?? 0); },
     failed: (error) => refused(error, page),
   });
-
-find.isArranged = isOwn;
 
 const reporter = new ViewportReporter({
   accepted() { refusals = 0; },
@@ -226,50 +204,34 @@ async function updateList() {
 async function setTotal(total) {
   byID("empty").hidden = total > 0;
   headline.showTotal(total);
-  if (isOwn) {
-    if (wantedPlace === null) return find.hasBegun ? undefined : find.refresh(true);
-  } else {
-    // Without the order that the server tells, a place has no row.
-    list.setTotal(find.isInRowOrder ? total : 0);
-    if (!find.isInRowOrder && wantedPlace === null) return find.refresh(true);
-  }
+  // Without the order that the server tells, a place has no row.
+  list.setTotal(find.isInRowOrder ? total : 0);
+  if (!find.isInRowOrder && wantedPlace === null) return find.refresh(true);
   if (wantedPlace === null || total === 0) return;
   const wanted = wantedPlace;
   wantedPlace = null;
-  // Showing the order replaces the history's data.
-  const { shift, selected, hasFocus } = history.state ?? {};
   await find.set(wanted);
-  const row = wanted.at ?? wanted.photo?.row;
-  // Without a row, the list begins with its first photo, whichever that is.
-  const place = row === undefined ? 0 : list.place(row);
+  const { shift, selected, hasFocus } = history.state ?? {};
+  const place = list.place(wanted.at ?? wanted.photo?.row ?? 0);
   if (place === undefined) return wanted.photo && showAddress();
-  list.showPlace(place, wanted.at === null && wanted.photo ? "middle" : "top", shift);
+  list.showPlace(place, wanted.at === null ? "middle" : "top", shift);
   list.current = list.place(selected) ?? place;
   if (wanted.photo) await showAddress();
   else if (hasFocus && list.isVisible(list.current)) list.focus(list.current);
 }
 
-function titleOfSection(name) { return sectionTitle(name, find.wanted.sort, document.title); }
-
-function showOrder(rows, isUpdate, arrangement) {
-  const total = listState?.total ?? headline.total;
-  // The list may have changed since the server answered.
-  const count = arrangement?.shapes.length ?? total;
-  if (arrangement) {
-    const titles = arrangement.sections.map(({ name }) => titleOfSection(name));
-    if (!arrangement.partial) names.completeFacts();
-    jump.show(titles, text(find.wanted.sort === "date" ? "jumpMonth" : "jumpFolder"));
-  }
+function showOrder(rows, isUpdate = false) {
+  const total = listState?.total ?? list.count;
   const isPart = rows !== null && !find.isPlain;
   byID("empty").hidden = total > 0;
   byID("no-match").hidden = !(isPart && rows.length === 0 && total > 0);
   headline.showMatches(isPart ? rows.length : null);
   if (isUpdate) {
-    list.update(count, rows, arrangement);
+    list.update(total, rows);
     detail?.listChanged();
     return report();
   }
-  const isChange = list.setOrder(count, rows, arrangement);
+  const isChange = list.setOrder(rows);
   if (isPart) byID("announcement").textContent = matches(rows.length);
   if (!isChange) return;
   window.scrollTo({ top: 0, behavior: "instant" });
@@ -278,8 +240,7 @@ function showOrder(rows, isUpdate, arrangement) {
 }
 
 function showFound(rows) {
-  const places = rows.map((row) => list.place(row)).filter((place) => place !== undefined)
-    .sort((a, b) => a - b);
+  const places = rows.map((row) => list.place(row)).filter((place) => place !== undefined);
   // The next match from here on, or the first match of the list.
   const next = places.find((place) => place >= list.current) ?? places[0];
   if (next === undefined) notice.show(text("noMatch"));
@@ -377,10 +338,7 @@ async function toggleEngine() {
     byID("strip").prepend(engine.element);
   }
   if (engine.isOpen) engine.close(); else engine.open();
-  document.documentElement.toggleAttribute("data-room", engine.isOpen);
-  for (const id of ["engine-button", "room"]) byID(id).setAttribute("aria-expanded", engine.isOpen);
-  // The strip of one's own photos has gone, with the button that had the focus.
-  if (isOwn && !engine.isOpen) byID("room").focus();
+  byID("engine-button").setAttribute("aria-expanded", engine.isOpen);
 }
 
 function showView() {
@@ -501,7 +459,6 @@ byID("view").addEventListener("click", (event) => {
 });
 byID("keys-button").addEventListener("click", showKeys);
 byID("engine-button").addEventListener("click", toggleEngine);
-byID("room").addEventListener("click", toggleEngine);
 byID("show-all").addEventListener("click", async () => { await find.clear(); list.focus(0); });
 byID("retry-all").addEventListener("click", retryAll);
 document.addEventListener("keydown", (event) => {

@@ -1,6 +1,5 @@
 // A cell: the element of one photo in the grid or the list, and its contents.
 
-import { paintColors } from "./colors.js";
 import { Picture } from "./picture.js";
 import { pictureAddress } from "./records.js";
 import { number, text, translate } from "./strings.js";
@@ -10,7 +9,6 @@ export class Cell {
   #picture;
   // The record whose state is shown: most rows of a long list share the record of new photos.
   #shown = null;
-  #early = null;
 
   place = -1;
   row = -1;
@@ -22,7 +20,7 @@ export class Cell {
     this.#parts = {
       link: part("link"), name: part("name"), state: part("state"), reason: part("reason"),
       number: part("number"), spinner: part("spinner"), retry: part("retry"),
-      picture: part("picture"), badge: part("badge"), colors: part("colors"),
+      picture: part("picture"), badge: part("badge"),
     };
     this.#picture = new Picture(part("photo"), (kind) => { this.element.dataset.picture = kind; });
   }
@@ -38,36 +36,29 @@ export class Cell {
   /// The element that holds the photo.
   get frame() { return this.#parts.picture; }
 
-  bind(place, row, position, total) {
+  bind(place, row, total) {
     this.row = row;
     this.element.dataset.row = row;
     this.#parts.link.href = `#photo=${row}`;
-    this.move(place, position, total);
+    this.move(place, total);
   }
 
   /// Gives the photo of the cell another place.
-  ///
-  /// - position, total: its number in the list of which a screen reader tells, and the list's length.
-  move(place, position, total) {
+  move(place, total) {
     this.place = place;
-    this.element.setAttribute("aria-posinset", position);
+    this.element.setAttribute("aria-posinset", place + 1);
     this.element.setAttribute("aria-setsize", total);
     this.#parts.number.textContent = number(place + 1);
   }
 
   /// Moves the cell to its place on the surface; the surface is `offset` above the lines.
   put(layout, offset) {
-    const { left, top, width, height } = layout.box(this.place);
-    const { style, classList } = this.element;
+    const [left, width] = layout.horizontal(this.place);
+    const { style } = this.element;
     style.left = `${left}px`;
-    style.top = `${top - offset}px`;
     style.width = `${width}px`;
-    style.height = `${height}px`;
-    classList.toggle("small", layout.view === "grid" && width < 170);
+    style.top = `${layout.lineOf(this.place) * layout.line - offset}px`;
   }
-
-  /// The cell may have another size, or the screen more pixels.
-  resized() { this.#picture.resized(); }
 
   /// After this call, pending work for the row can no longer change the element.
   unbind() {
@@ -80,18 +71,17 @@ export class Cell {
 
   /// - record: state, version, reason and activity of the bound row.
   /// - sharper: finds the address of a larger picture; see picture.js.
-  /// - color, cells: of the photo's small picture, for a record without colors of its own; see
-  ///   colors.js.
+  /// - color: of the photo's small picture, for a record without a color of its own.
   /// - progress: the part of the bytes that has arrived, or undefined.
-  show({ page, name, record, sharper, progress, color: early, cells: earlyCells }) {
-    const { state, version, active, color = early, cells = earlyCells, damage } = record;
+  show({ page, name, record, sharper, progress, color: early }) {
+    const { state, version, active, color = early, damage } = record;
     const parts = this.#parts;
     const isOtherName = parts.name.title !== (name ?? "");
     const isRenamed = parts.name.textContent !== "" && isOtherName;
     if (isOtherName || parts.name.textContent === "") showName(parts.name, name ?? "");
     parts.retry.removeAttribute("aria-disabled");
-    if (this.#shown !== record || this.#early !== early || isOtherName) {
-      [this.#shown, this.#early] = [record, early];
+    if (this.#shown !== record || isOtherName) {
+      this.#shown = record;
       this.element.dataset.state = state;
       this.element.dataset.version = version;
       this.element.dataset.active = active;
@@ -104,7 +94,6 @@ export class Cell {
       parts.spinner.hidden = !active;
     }
 
-    paintColors(parts.colors, state === "failed" ? undefined : cells);
     showProgress(parts.spinner, progress);
     const hasPicture = state === "downloaded" || state === "filtered";
     // A row with a different name is a different photo (the list was reloaded): remove its picture

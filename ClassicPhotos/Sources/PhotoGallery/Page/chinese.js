@@ -20,7 +20,6 @@ export const texts = {
   find: "名称、标题或关键字", tools: "查找、排序与视图",
   sort: "排序", sortList: "列表顺序", sortName: "名称", sortDate: "拍摄日期",
   sortSize: "文件大小", sortState: "状态",
-  jumpMonth: "转到月份", jumpFolder: "转到文件夹", noDate: "没有日期",
   view: "视图", viewGrid: "网格", viewList: "列表",
   asGrid: "以网格显示（#）", asList: "以列表显示（#）",
   moved: "列表已更改，此地址的照片已不在原处。",

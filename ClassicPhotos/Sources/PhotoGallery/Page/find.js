@@ -10,9 +10,6 @@ import { text } from "./strings.js";
 const typingPause = 200;
 // Keys pressed within this time of each other spell one name.
 const spellingPause = 900;
-// The first start with a long list reads all files. Photos are shown after this time, although some
-// proportions are unknown.
-const patience = 800;
 
 export class Find {
   #parts;
@@ -26,12 +23,9 @@ export class Find {
   /// deleted; then the server tells the order.
   isInRowOrder = true;
 
-  /// Whether the list needs the proportions and the sections of its photos.
-  isArranged = false;
-
   /// - parts: the elements form, query, sort, counts, retryAll.
-  /// - handlers: page() returns the page's identifier; ordered(rows or null, isUpdate, arrangement
-  ///   or null); failed(error); and found(row) after a name was typed among the photos.
+  /// - handlers: page() returns the page's identifier; ordered(rows or null, isUpdate); failed(error);
+  ///   and found(row) after a name was typed among the photos.
   constructor(parts, handlers) {
     this.#parts = parts;
     this.#handlers = handlers;
@@ -70,9 +64,6 @@ export class Find {
     return this.refresh();
   }
 
-  /// Whether an order is on its way, or is shown.
-  get hasBegun() { return this.#request !== null && !this.#request.signal.aborted; }
-
   clear() { return this.set({ find: "", sort: "list", state: "" }); }
 
   /// Requests the order again. Resolves once it is shown.
@@ -81,47 +72,22 @@ export class Find {
   async refresh(isUpdate = false) {
     this.#request?.abort();
     clearTimeout(this.#timer);
-    if (this.isPlain && this.isInRowOrder && !this.isArranged) {
-      return this.#handlers.ordered(null, isUpdate, null);
-    }
+    if (this.isPlain && this.isInRowOrder) return this.#handlers.ordered(null, isUpdate);
     const request = new AbortController();
     this.#request = request;
     const { find, sort, state } = this.wanted;
-    const query = { query: find, sort, state, layout: this.isArranged ? 1 : 0 };
-    let isShown = isUpdate;
-    const show = ({ rows = null, shapes, sections, partial = false }) => {
-      if (request !== this.#request) return;
-      this.#handlers.ordered(rows, isShown, shapes ? { shapes, sections, partial } : null);
-      isShown = true;
-    };
     try {
-      await (this.isArranged ? this.#arrange : this.#search).call(this, query, request, show);
+      const query = { query: find, sort, state };
+      const { rows, partial } = await this.#order(query, request.signal);
+      if (request !== this.#request) return;
+      this.#handlers.ordered(rows, isUpdate);
+      if (!partial) return;
+      // The server still reads titles and keywords, which may match, too.
+      const all = await this.#order({ ...query, complete: 1 }, request.signal);
+      if (request === this.#request) this.#handlers.ordered(all.rows, true);
     } catch (error) {
-      if (request.signal.aborted) return;
-      this.#request = null;
-      this.#handlers.failed(error);
+      if (!request.signal.aborted) this.#handlers.failed(error);
     }
-  }
-
-  async #search(query, { signal }, show) {
-    const answer = await this.#order(query, signal);
-    show(answer);
-    if (!answer.partial || signal.aborted) return;
-    // The server still reads titles and keywords, which may match, too.
-    show(await this.#order({ ...query, complete: 1 }, signal));
-  }
-
-  // Photos should not move, so what is unknown is shown only if the rest takes long.
-  async #arrange(query, { signal }, show) {
-    const all = this.#order({ ...query, complete: 1 }, signal);
-    // An error that comes first is that of the other request.
-    all.catch(() => {});
-    const isLate = Symbol("late");
-    const late = new Promise((resolve) => setTimeout(resolve, patience, isLate));
-    if (await Promise.race([all, late]) === isLate && query.sort !== "date") {
-      show(await this.#order(query, signal));
-    }
-    show(await all);
   }
 
   #order(parts, signal) {
@@ -147,7 +113,6 @@ export class Find {
     for (const chip of this.#parts.counts.querySelectorAll("button[data-count]")) {
       chip.setAttribute("aria-pressed", chip.dataset.count === this.wanted.state);
     }
-    this.#parts.counts.classList.toggle("chosen", this.wanted.state !== "");
     this.#parts.retryAll.hidden = this.wanted.state !== "failed";
   }
 

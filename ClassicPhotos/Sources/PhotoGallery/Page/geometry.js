@@ -1,8 +1,8 @@
 // The positions of photos: plain arithmetic, no elements.
 //
 // A photo has a row (its number in the server's list) and a place (its number in the order that is
-// shown). Places fill lines from left to right. A layout says where: `Cells`, which all have one size,
-// for photos whose proportions are unknown before their download; and `Rows` (rows.js).
+// shown). Places fill lines of equal height from left to right; the list has one column, and more on
+// very wide screens.
 //
 // Browsers limit the height of an element: Chromium to 2^25 device pixels, Firefox to 17.9 million
 // CSS pixels. Beyond the limit, lines silently disappear. So up to `tallest` the surface is as tall
@@ -16,103 +16,65 @@
 // move the lines pixel by pixel: the offset between document and lines is constant during such
 // movement, and is corrected invisibly when the list has settled.
 
-/// The height of a line of the list.
-export const listLine = 96;
+const listLine = 96;
 // The list has another column for each of these widths.
 const listColumn = 900;
 
-/// Surfaces that are narrower than this have smaller photos.
-export const narrow = 600;
-
-/// The columns of the list.
-export const columnsOfList = (width) => Math.max(1, Math.floor(width / listColumn));
-
-/// Cells of one size: `columns` cells that are aligned with both edges of the surface. They never
-/// move when their photos arrive, which fill them.
-export class Cells {
-  /// - total: the number of places.
-  constructor(view, width, total) {
-    Object.assign(this, { view, width, total, arrangement: null, headings: [] });
+/// The cells of one line: `columns` cells that are aligned with both edges of the surface.
+///
+/// The proportions of a photo are unknown before its download. Equal cells, which the photos fill,
+/// never move when the photos arrive.
+export class Layout {
+  constructor(view, width) {
+    this.view = view;
+    this.width = width;
     if (view === "list") {
-      Object.assign(this, { columns: columnsOfList(width), gap: 0, lineHeight: listLine });
-    } else {
-      const isNarrow = width < narrow;
-      const wanted = isNarrow ? 128 : width < 1100 ? 200 : width < 2000 ? 240 : 288;
-      this.gap = isNarrow ? 3 : 6;
-      this.columns =
-        Math.max(isNarrow ? 3 : 2, Math.round((width + this.gap) / (wanted + this.gap)));
-      this.lineHeight = Math.round(this.cell * (isNarrow ? 1 : 0.75));
+      const columns = Math.max(1, Math.floor(width / listColumn));
+      Object.assign(this, { columns, gap: 0, height: listLine, line: listLine });
+      return;
     }
-    this.line = this.lineHeight + this.gap;
-    this.height = Math.max(0, Math.ceil(total / this.columns) * this.line - this.gap);
+    const isNarrow = width < 600;
+    const wanted = isNarrow ? 128 : width < 1100 ? 200 : width < 2000 ? 240 : 288;
+    this.gap = isNarrow ? 3 : 6;
+    this.columns = Math.max(isNarrow ? 3 : 2, Math.round((width + this.gap) / (wanted + this.gap)));
+    this.height = Math.round(this.cell * (isNarrow ? 1 : 0.75));
+    this.line = this.height + this.gap;
   }
-
-  /// Offsets are multiples of it, so that lines stay aligned with the pattern behind them.
-  get unit() { return this.line; }
 
   /// The width of a cell, not rounded.
   get cell() { return (this.width - this.gap * (this.columns - 1)) / this.columns; }
 
-  /// The position and the size of a place, in whole pixels.
-  box(place) {
+  /// The left edge and the width of a place, in whole pixels.
+  horizontal(place) {
     const column = place % this.columns;
     const left = Math.round(column * (this.cell + this.gap));
     const right = Math.round(column * (this.cell + this.gap) + this.cell);
-    const top = this.lineOf(place) * this.line;
-    return { left, top, width: right - left, height: this.lineHeight };
+    return [left, right - left];
   }
 
   lineOf(place) { return Math.floor(place / this.columns); }
 
-  /// The first place of the next line; there may be none.
-  nextLine(place) { return place + this.columns; }
-
-  /// The height of what stands above the line of a place and belongs to it.
-  lead() { return 0; }
-
-  /// The heading of the section of a place, or null.
-  heading() { return null; }
-
-  /// The place some lines further down, or up; at the ends, that of the last line that exists.
-  step(place, lines) {
-    const line = this.lineOf(place) + lines;
-    const wanted = Math.min(this.lineOf(this.total - 1), Math.max(0, line));
-    return Math.min(this.total - 1, wanted * this.columns + (place % this.columns));
-  }
-
-  /// By how many lines a page of a height moves on from a place.
-  page(place, height, direction) {
-    return direction * Math.max(1, Math.floor(height / this.line) - 1);
-  }
-
-  /// The first and the last place between two heights; there are places.
-  places(top, bottom) {
-    const clamp = (place) => Math.min(this.total - 1, Math.max(0, place));
-    return {
-      first: clamp((Math.floor((top - this.lineHeight) / this.line) + 1) * this.columns),
-      last: clamp(Math.ceil(bottom / this.line) * this.columns - 1),
-    };
-  }
-
-  equals(other) {
-    return other instanceof Cells && this.view === other.view && this.width === other.width;
-  }
+  equals(other) { return this.view === other.view && this.width === other.width; }
 }
 
 export class Geometry {
+  /// - total: the number of places.
   /// - view: the height of the window; the document's scroll range is shorter by this height.
   /// - ratio: device pixels in a CSS pixel.
-  constructor(layout, view, ratio) {
+  constructor(total, layout, view, ratio) {
+    this.total = total;
     this.layout = layout;
+    // Offsets are whole lines, so that lines stay aligned with the pattern painted behind them.
     const tallest = this.wholeLines(Math.min(10_000_000, 30_000_000 / ratio));
-    this.height = Math.min(layout.height, tallest);
-    this.surplus = layout.height - this.height;
+    const wanted = Math.max(0, Math.ceil(total / layout.columns) * layout.line - layout.gap);
+    this.height = Math.min(wanted, tallest);
+    this.surplus = wanted - this.height;
     this.range = Math.max(1, this.height - view);
     this.edge = this.range / 4;
   }
 
-  /// The nearest height that keeps lines aligned with the pattern behind them.
-  wholeLines(height) { return Math.round(height / this.layout.unit) * this.layout.unit; }
+  /// The nearest height that is a whole number of lines.
+  wholeLines(height) { return Math.round(height / this.layout.line) * this.layout.line; }
 
   /// How much further down the lines are than the document, at the given scroll position.
   offset(position) {
@@ -134,7 +96,12 @@ export class Geometry {
 
   /// The places between two heights, both ends included, or null if there are none.
   places(top, bottom) {
-    if (this.layout.total === 0 || bottom <= top) return null;
-    return this.layout.places(top, bottom);
+    if (this.total === 0 || bottom <= top) return null;
+    const { columns, line, height } = this.layout;
+    const clamp = (place) => Math.min(this.total - 1, Math.max(0, place));
+    return {
+      first: clamp((Math.floor((top - height) / line) + 1) * columns),
+      last: clamp(Math.ceil(bottom / line) * columns - 1),
+    };
   }
 }

@@ -4,19 +4,14 @@
 // The current place is the photo that the keyboard is on. Its link is the only one that the Tab key
 // reaches; without it on the screen, the first visible link takes its part. A cell that has the
 // focus stays in the document when it scrolls away, because removing it would lose the focus.
-//
-// With sections, the cells of each section are in a list of its own (sections.js).
 
 import { Cell } from "./cell.js";
-import { Cells, Geometry } from "./geometry.js";
+import { Geometry, Layout } from "./geometry.js";
 
 // Extra pixels bound above and below the screen, so that slow scrolling never shows an empty line.
 const margin = 480;
 // The number of spare cells kept outside the document.
 const spares = 48;
-
-const areEqual = (some, others) => some === others
-  || (some?.length === others?.length && some.every((item, index) => item === others[index]));
 
 export class VirtualList {
   #root;
@@ -26,8 +21,6 @@ export class VirtualList {
   #total = 0;             // rows of the server's list
   #order = null;          // place → row, or null if both are the same
   #places = null;         // row → place
-  #arrangement = null;    // proportions and sections by place, or null if all cells are equal
-  #sections;              // the elements of sections that have cells, or null
   #view;
   #layout;
   #geometry;
@@ -39,8 +32,6 @@ export class VirtualList {
   #kept = null;
   #visible = null;
   #tabStop = null;
-  // The horizontal position that moves up and down keep, and the place to which they have led.
-  #column = null;
 
   /// The place that the keyboard is on.
   current = 0;
@@ -49,15 +40,10 @@ export class VirtualList {
     this.#root = root;
     this.#options = options;
     this.#view = options.view;
-    this.#sections = options.sections;
-    this.#layout = new Cells(this.#view, 0, 0);
-    this.#geometry = new Geometry(this.#layout, 0, 1);
+    this.#layout = new Layout(this.#view, 0);
+    this.#geometry = new Geometry(0, this.#layout, 0, 1);
     const measure = () => { this.#measure(); this.#schedule(); };
     window.addEventListener("resize", measure);
-    // A window may move to a screen with more pixels and keep its size.
-    const watchPixels = () => matchMedia(`(resolution: ${window.devicePixelRatio}dppx)`)
-      .addEventListener("change", () => { measure(); watchPixels(); }, { once: true });
-    watchPixels();
     const observer = new ResizeObserver(measure);
     for (const element of [root, ...options.bars]) observer.observe(element);
     root.addEventListener("click", (event) => this.#clicked(event));
@@ -69,6 +55,8 @@ export class VirtualList {
 
   /// The number of places.
   get count() { return this.#order?.length ?? this.#total; }
+
+  get columns() { return this.#layout.columns; }
 
   row(place) { return this.#order ? this.#order[place] : place; }
 
@@ -88,30 +76,30 @@ export class VirtualList {
   /// screen, and keep their cells.
   ///
   /// - rows: the rows in their order; null for the whole list.
-  /// - arrangement: the photos' proportions and sections; null for equal cells.
-  update(total, rows, arrangement = null) {
+  update(total, rows) {
     const kept = this.#keptPhotos();
     const currentRow = this.row(this.current);
     const cells = [...this.#cells.values()].sort((a, b) => a.place - b.place);
-    this.#setPhotos(total, rows, arrangement);
+    this.#total = total;
+    this.#order = rows;
+    this.#places = rows && new Map(rows.map((row, place) => [row, place]));
     this.#cells.clear();
-    this.current = this.place(currentRow) ?? Math.min(this.current, Math.max(0, this.count - 1));
-    this.#visible = null;
-    this.#measure();
     // Cells stand in the document in the order of their places, and are not moved in it.
     let last = -1;
     for (const cell of cells) {
       const place = this.place(cell.row);
-      const isElsewhere = () => cell.element.parentElement !== this.#parent(place);
-      if (place === undefined || place <= last || isElsewhere()) {
+      if (place === undefined || place <= last) {
         this.#discard(cell);
         continue;
       }
       last = place;
-      cell.move(place, ...this.#posInSet(place));
+      cell.move(place, this.count);
       this.#cells.set(place, cell);
     }
-    this.#removeFree();
+    for (const cell of this.#free) cell.element.remove();
+    this.current = this.place(currentRow) ?? Math.min(this.current, Math.max(0, this.count - 1));
+    this.#visible = null;
+    this.#measure();
     this.#putCells();
     const row = kept?.rows.find((row) => this.place(row) !== undefined);
     if (row === undefined) return this.#render();
@@ -127,7 +115,7 @@ export class VirtualList {
     if (this.#kept && Math.abs(this.#kept.position - window.scrollY) < 1) return this.#kept;
     let { place } = this.anchor();
     const { top } = this.#window();
-    const next = this.#layout.nextLine(place);
+    const next = place + this.columns;
     if (this.#lineTop(place) < top && next < this.count) place = next;
     const shift = Math.round(this.#lineTop(place) - top);
     return { shift, rows: Array.from({ length: this.count - place }, (_, i) => this.row(place + i)) };
@@ -135,22 +123,16 @@ export class VirtualList {
 
   /// Shows the given rows in the given order; null shows the whole list. Returns whether that is
   /// a change.
-  setOrder(total, rows, arrangement = null) {
-    const isSame = areEqual(rows, this.#order) && (total === this.#total || rows !== null)
-      && areEqual(arrangement?.shapes, this.#arrangement?.shapes)
-      && JSON.stringify(arrangement?.sections) === JSON.stringify(this.#arrangement?.sections);
-    if (isSame) return false;
-    this.#setPhotos(total, rows, arrangement);
+  setOrder(rows) {
+    const former = this.#order;
+    if (rows === former) return false;
+    const hasSameLength = rows?.length === former?.length;
+    if (hasSameLength && rows.every((row, place) => row === former[place])) return false;
+    this.#order = rows;
+    this.#places = rows && new Map(rows.map((row, place) => [row, place]));
     this.current = 0;
     this.#reset();
     return true;
-  }
-
-  #setPhotos(total, rows, arrangement) {
-    this.#total = total;
-    this.#order = rows;
-    this.#places = rows && new Map(rows.map((row, place) => [row, place]));
-    this.#arrangement = arrangement;
   }
 
   get view() { return this.#view; }
@@ -175,12 +157,10 @@ export class VirtualList {
   cell(row) { return this.#cells.get(this.place(row)); }
 
   /// The places with at least one visible pixel, measured now, or null.
-  ///
-  /// - margin: how far above and below the screen places count, too.
-  visible(margin = 0) {
+  visible() {
     const { top, bottom } = this.#window();
     const start = this.#root.getBoundingClientRect().top - this.#currentOffset();
-    return this.#geometry.places(top - margin - start, bottom + margin - start);
+    return this.#geometry.places(top - start, bottom - start);
   }
 
   /// The visible rows, as the server expects them, or null.
@@ -199,47 +179,30 @@ export class VirtualList {
 
   #lineTop(place) {
     const start = this.#root.getBoundingClientRect().top - this.#currentOffset();
-    return this.#layout.box(place).top + start;
-  }
-
-  /// Scrolls until a section begins at the top of the window; the keyboard goes on from there.
-  showSection(index) {
-    this.current = this.#layout.headings[index].first;
-    this.showPlace(this.current, "top");
+    return this.#layout.lineOf(place) * this.#layout.line + start;
   }
 
   /// Scrolls until a place is visible: at the top, in the middle, or by the shortest way.
   ///
   /// - shift: how far below the upper edge of the window the place is, if it is at the top.
-  showPlace(place, where = "nearest", shift = this.#layout.gap + this.#layout.lead(place)) {
-    if (this.count === 0) return;
-    // Where the header scrolls away, the window grows with the first movement.
-    for (const _ of ["first", "again"]) {
-      const move = this.#way(place, where, shift);
-      if (Math.abs(move) < 1) break;
-      this.#moveTo(window.scrollY + move + this.#offset);
-    }
-    this.#render();
-  }
-
-  // How far the lines have to move until a place is visible.
-  #way(place, where, shift) {
+  showPlace(place, where = "nearest", shift = this.#layout.gap) {
     const { top, bottom } = this.#window();
-    const { gap } = this.#layout;
     const lineTop = this.#lineTop(place);
-    const shown = [lineTop - this.#layout.lead(place), lineTop + this.#layout.box(place).height];
+    const shown = [lineTop, lineTop + this.#layout.height];
+    let move = 0;
     const isFirst = this.#layout.lineOf(place) === 0;
-    if (isFirst && where !== "middle") return -window.scrollY - this.#offset;
-    if (where === "top") return lineTop - top - shift;
-    if (where === "middle") return (shown[0] + shown[1] - top - bottom) / 2;
-    if (shown[0] < top) return shown[0] - top - gap;
-    return shown[1] > bottom ? shown[1] - bottom + gap : 0;
+    if (isFirst && where !== "middle") move = -window.scrollY - this.#offset;
+    else if (where === "top") move = shown[0] - top - shift;
+    else if (where === "middle") move = (shown[0] + shown[1] - top - bottom) / 2;
+    else if (shown[0] < top) move = shown[0] - top - this.#layout.gap;
+    else if (shown[1] > bottom) move = shown[1] - bottom + this.#layout.gap;
+    if (Math.abs(move) >= 1) this.#moveTo(window.scrollY + move + this.#offset);
+    this.#render();
   }
 
   /// Moves the focus to a place, and scrolls to it if necessary.
   focus(place) {
     this.current = place;
-    this.#column = null;
     this.showPlace(place);
     this.#cells.get(place)?.link.focus({ preventScroll: true });
   }
@@ -261,8 +224,7 @@ export class VirtualList {
     const [header, strip] = this.#options.bars;
     return {
       top: Math.max(0, header.getBoundingClientRect().bottom),
-      // Without the strip, the window ends at its own edge.
-      bottom: strip.offsetHeight > 0 ? strip.getBoundingClientRect().top : window.innerHeight,
+      bottom: strip.getBoundingClientRect().top,
     };
   }
 
@@ -276,10 +238,10 @@ export class VirtualList {
   }
 
   #reset() {
-    this.#visible = null;
     this.#measure();
     for (const cell of [...this.#cells.values()]) this.#release(cell);
-    this.#removeFree();
+    for (const cell of this.#free) cell.element.remove();
+    this.#visible = null;
     this.#render();
   }
 
@@ -291,44 +253,28 @@ export class VirtualList {
     // The part of the header that scrolls away on narrow screens.
     page.setProperty("--fold", `${header.offsetHeight - this.#options.tools.offsetHeight - 22}px`);
     dataset.view = this.#view;
-    const width = this.#root.clientWidth;
-    const isLaidOut = this.#arrangement === this.#layout.arrangement
-      && this.#view === this.#layout.view && width === this.#layout.width
-      && this.count === this.#layout.total;
-    const layout = isLaidOut ? this.#layout : this.#newLayout(width);
+    const layout = new Layout(this.#view, this.#root.clientWidth);
     const isSame = layout.equals(this.#layout);
     const anchor = this.isVisible(this.current) ? this.current : this.#visible?.first;
     this.#layout = layout;
-    this.#geometry = new Geometry(layout, window.innerHeight, window.devicePixelRatio);
+    this.#geometry = new Geometry(this.count, layout, window.innerHeight, window.devicePixelRatio);
     style.height = `${this.#geometry.height}px`;
-    this.#preparePattern(layout);
-    for (const cell of this.#cells.values()) cell.resized();
-    if (this.#geometry.surplus === 0) this.#offset = 0;
-    this.#putCells();
-    // The same photos stay on the screen when lines get another length.
-    if (!isSame && anchor) this.showPlace(anchor, "top");
-  }
-
-  #newLayout(width) {
-    return this.#arrangement === null
-      ? new Cells(this.#view, width, this.count)
-      : new this.#options.Rows(this.#view, width, this.count, this.#arrangement);
-  }
-
-  // The pattern of empty cells, which the browser shows until cells are bound. Lines of different
-  // photos have none.
-  #preparePattern(layout) {
-    const { style } = this.#root;
-    this.#root.classList.toggle("arranged", layout.arrangement !== null);
-    if (layout.arrangement !== null) return;
+    // For the pattern of empty cells, which the browser shows until cells are bound.
     style.setProperty("--cell", `${layout.cell}px`);
-    style.setProperty("--height", `${layout.lineHeight}px`);
+    style.setProperty("--height", `${layout.height}px`);
     style.setProperty("--gap", `${layout.gap}px`);
+    this.#root.classList.toggle("small", layout.cell < 170);
     // The window, and as much above and below it.
     this.#options.pattern.style.height = `${3 * window.innerHeight + layout.line}px`;
     this.#patternTop = null;
     const missing = (layout.columns - (this.count % layout.columns)) % layout.columns;
     style.setProperty("--missing", `${missing * (layout.cell + layout.gap)}px`);
+    if (this.#geometry.surplus === 0) this.#offset = 0;
+    if (isSame) return this.#putCells();
+    for (const cell of this.#cells.values()) cell.element.style.height = `${layout.height}px`;
+    this.#putCells();
+    // The same photos stay on the screen when lines get another length.
+    if (anchor) this.showPlace(anchor, "top");
   }
 
   #schedule() {
@@ -357,20 +303,17 @@ export class VirtualList {
     const visible = this.visible();
     // At this speed, photos are invisible: the pattern of empty cells is enough.
     if (isHurried) this.#schedule();
-    else if (visible) this.#bind(this.visible(margin));
+    else if (visible) this.#bind(visible);
     this.#refreshStale();
 
     const isSame = visible?.first === this.#visible?.first && visible?.last === this.#visible?.last;
     this.#visible = visible;
     this.#placeTabStop();
     if (!isSame) this.#options.visibleRowsChanged(this.#rows(visible));
-    const heading = visible && this.#layout.heading(visible.first);
-    if (heading) this.#options.sectionShown(this.#layout.headings.indexOf(heading));
   }
 
   // Moves in steps of half a window, by whole lines, so that the pattern stays aligned with them.
   #movePattern() {
-    if (this.#arrangement !== null) return;
     const { line } = this.#layout;
     const view = window.innerHeight;
     const top = Math.max(0, -this.#root.getBoundingClientRect().top - view);
@@ -379,7 +322,10 @@ export class VirtualList {
     this.#options.pattern.style.transform = `translateY(${this.#patternTop}px)`;
   }
 
-  #bind({ first, last }) {
+  #bind(visible) {
+    const lines = Math.ceil(margin / this.#layout.line) * this.#layout.columns;
+    const first = Math.max(0, visible.first - lines);
+    const last = Math.min(this.count - 1, visible.last + lines);
     for (const cell of [...this.#cells.values()]) {
       if ((cell.place < first || cell.place > last) && !cell.hasFocus) this.#release(cell);
     }
@@ -390,7 +336,7 @@ export class VirtualList {
       const cell = this.#cells.get(place) ?? this.#insert(place, next ?? this.#after(place));
       next = cell.element;
     }
-    this.#removeFree();
+    for (const cell of this.#free) cell.element.remove();
     this.#free.length = Math.min(this.#free.length, spares);
     const rows = [];
     for (let place = first; place <= last; place += 1) rows.push(this.row(place));
@@ -409,11 +355,11 @@ export class VirtualList {
   #insert(place, next) {
     const cell = this.#free.pop() ?? new Cell(this.#options.template);
     const row = this.row(place);
-    cell.bind(place, row, ...this.#posInSet(place));
+    cell.bind(place, row, this.count);
     cell.show(this.#options.content(row));
+    cell.element.style.height = `${this.#layout.height}px`;
     cell.put(this.#layout, this.#offset);
-    const parent = this.#parent(place);
-    parent.insertBefore(cell.element, next?.parentElement === parent ? next : null);
+    this.#root.insertBefore(cell.element, next);
     this.#cells.set(place, cell);
     return cell;
   }
@@ -429,26 +375,6 @@ export class VirtualList {
     this.#free.push(cell);
   }
 
-  #removeFree() {
-    for (const cell of this.#free) cell.element.remove();
-    this.#sections?.removeEmpty();
-  }
-
-  // The number of a place in its list for screen readers, and the length of that list.
-  #posInSet(place) {
-    const heading = this.#layout.heading(place);
-    return heading ? [place - heading.first + 1, heading.count] : [place + 1, this.count];
-  }
-
-  // The element that contains the cell of a place: the list of its section, otherwise the root.
-  #parent(place) {
-    const heading = this.#layout.heading(place);
-    // A list may contain nothing but its items.
-    if (heading) this.#root.removeAttribute("role"); else this.#root.setAttribute("role", "list");
-    if (!heading) return this.#root;
-    return this.#sections.list(heading, this.#offset);
-  }
-
   #refreshStale() {
     if (!this.#isStale) return;
     this.#isStale = false;
@@ -457,7 +383,6 @@ export class VirtualList {
 
   #putCells() {
     for (const cell of this.#cells.values()) cell.put(this.#layout, this.#offset);
-    this.#sections?.put(this.#layout.headings, this.#offset);
   }
 
   // MARK: Focus and keys
@@ -489,48 +414,42 @@ export class VirtualList {
     const isInside = this.#root.contains(target);
     if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
     if (!isInside && target !== document.body) return;
-    if (this.count === 0) return;
-    const move = this.#move(key);
-    if (move === null) return;
+    const last = this.count - 1;
+    if (last < 0) return;
+    const step = this.#step(key);
+    if (step === null) return;
     // Without the focus in the list, the other keys scroll as everywhere.
     if (!isInside && !key.startsWith("Arrow")) return;
     event.preventDefault();
-    if (isInside) return move();
-    this.focus(this.isVisible(this.current) ? this.current : this.#visible?.first ?? 0);
+    if (!isInside) {
+      this.focus(this.isVisible(this.current) ? this.current : this.#visible?.first ?? 0);
+      return;
+    }
+    const wanted = this.current + step;
+    // Up from the first line and down from the last line stay where they are.
+    const isOutside = wanted < 0 || wanted > last;
+    if (isOutside && Math.abs(step) === 1) return;
+    if (!isOutside) return this.focus(wanted);
+    const column = this.current % this.columns;
+    const edge = wanted < 0 ? column : this.#layout.lineOf(last) * this.columns + column;
+    this.focus(Math.min(last, Math.max(0, edge)));
   }
 
-  // What a key does to the focus, or null for keys that are not the list's.
-  #move(key) {
+  #step(key) {
     const { top, bottom } = this.#window();
-    const page = (direction) => this.#layout.page(this.current, bottom - top, direction);
-    const forwards = getComputedStyle(this.#root).direction === "rtl" ? -1 : 1;
-    const isOneColumn = this.#layout.columns === 1;
+    const page = Math.max(1, Math.floor((bottom - top) / this.#layout.line) - 1) * this.columns;
+    const backwards = getComputedStyle(this.#root).direction === "rtl" ? 1 : -1;
     switch (key) {
-      case "ArrowLeft": return isOneColumn ? null : () => this.#moveBeside(-forwards);
-      case "ArrowRight": return isOneColumn ? null : () => this.#moveBeside(forwards);
-      case "ArrowUp": return () => this.#moveBy(-1);
-      case "ArrowDown": return () => this.#moveBy(1);
-      case "PageUp": return () => this.#moveBy(page(-1));
-      case "PageDown": return () => this.#moveBy(page(1));
-      case "Home": return () => this.focus(0);
-      case "End": return () => this.focus(this.count - 1);
+      case "ArrowLeft": return this.columns > 1 ? backwards : null;
+      case "ArrowRight": return this.columns > 1 ? -backwards : null;
+      case "ArrowUp": return -this.columns;
+      case "ArrowDown": return this.columns;
+      case "PageUp": return -page;
+      case "PageDown": return page;
+      case "Home": return -this.current;
+      case "End": return this.count - 1 - this.current;
       default: return null;
     }
-  }
-
-  #moveBeside(by) {
-    const wanted = this.current + by;
-    if (wanted >= 0 && wanted < this.count) this.focus(wanted);
-  }
-
-  // Moves by lines. Several moves keep the horizontal position of the first one, so that the way
-  // back leads over the same photos.
-  #moveBy(lines) {
-    const { left, width } = this.#layout.box(this.current);
-    const x = this.#column?.place === this.current ? this.#column.x : left + width / 2;
-    const place = this.#layout.step(this.current, lines, x);
-    this.focus(place);
-    this.#column = { place, x };
   }
 
   #clicked(event) {

@@ -14,7 +14,6 @@ export class Names {
   #pages = new Map();      // page → photos
   #current = new Map();    // page that need not be requested (again) → the list's revision in it
   #revision = 0;           // of the list, as the server has told it
-  #recent = new Set();     // pages that have arrived since all files were known to be read
   #underway = new Set();
   #wanted = new Set([0]);
   #failures = 0;
@@ -56,17 +55,6 @@ export class Names {
     this.#request();
   }
 
-  /// Fetches names again among which facts are missing, because the files have been read meanwhile;
-  /// shows the old names until then.
-  completeFacts() {
-    for (const page of this.#recent) {
-      const isMissing = ({ id, width }) => id && !width;
-      if (this.#pages.get(page).some(isMissing)) this.#current.delete(page);
-    }
-    this.#recent.clear();
-    this.#request();
-  }
-
   #request() {
     if (this.#pause !== null) return;
     for (const page of this.#wanted) {
@@ -94,7 +82,6 @@ export class Names {
     this.#failures = 0;
     if (answer.revision >= this.#revision) this.#current.set(page, answer.revision);
     this.#pages.set(page, answer.photos);
-    this.#recent.add(page);
     this.#handlers.headArrived(answer);
     this.#handlers.rowsArrived();
   }

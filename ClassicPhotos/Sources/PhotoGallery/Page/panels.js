@@ -72,14 +72,11 @@ export class Headline {
 }
 
 export class Counts {
-  #list; #progress; #announcement; #isQuiet;
-  #failed = 0;
+  #list; #progress; #announcement;
   #latest = null;
   #timer = null;
 
-  /// - isQuiet: whether only failures are worth a word.
-  constructor(list, progress, announcement, isQuiet) {
-    this.#isQuiet = isQuiet;
+  constructor(list, progress, announcement) {
     this.#list = list;
     this.#progress = progress;
     this.#announcement = announcement;
@@ -87,7 +84,6 @@ export class Counts {
 
   show = perFrame((counts) => {
     this.#list.classList.add("known");
-    this.#list.classList.toggle("failures", (counts.failed ?? 0) > 0);
     for (const state of states) {
       const count = counts[state] ?? 0;
       const chip = this.#list.querySelector(`[data-count="${state}"]`);
@@ -101,12 +97,6 @@ export class Counts {
   });
 
   #announce() {
-    const failed = this.#latest.failed ?? 0;
-    if (this.#isQuiet) {
-      if (failed > this.#failed) this.#announcement.textContent = countText("failed", failed);
-      this.#failed = failed;
-      return;
-    }
     this.#announcement.textContent =
       states.map((state) => countText(state, this.#latest[state] ?? 0)).join(", ");
   }

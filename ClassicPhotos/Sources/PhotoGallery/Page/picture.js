@@ -93,12 +93,6 @@ export class Picture {
     image.animate([{ opacity: 0 }, { opacity: 1 }], fade).finished.then(removeBelow, () => {});
   }
 
-  /// The frame may have another size, or the screen more pixels: a larger picture may be needed.
-  resized() {
-    const image = this.#frame.lastElementChild;
-    if (image && !this.#coming) this.#sharpen(image);
-  }
-
   // The larger picture costs another download from the server, so it waits until the list has been
   // still for a moment. The frame is measured then, too: now, the browser would have to lay it out.
   #sharpen(image) {
@@ -110,8 +104,8 @@ export class Picture {
       const ratio = window.devicePixelRatio;
       const address = this.#sharper(image, clientWidth * ratio, clientHeight * ratio);
       if (address === undefined) return this.#sharpen(image);
-      const isShown = address !== null && new URL(address, location.href).href === image.src;
-      if (address !== null && !isShown) this.#load(address, retryDelays.length);
+      this.#sharper = null;
+      if (address !== null) this.#load(address, retryDelays.length);
     }, stillnessBefore);
   }
 }

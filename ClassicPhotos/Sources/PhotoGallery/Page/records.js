@@ -29,8 +29,7 @@ export class Records {
     this.#byRow.set(row, {
       state, version, reason, active, retryable, hasOriginal: event.hasOriginal ?? false,
       generation: this.#generation,
-      color: event.color ?? former?.color, cells: event.cells ?? former?.cells,
-      title: event.title,
+      color: event.color ?? former?.color, title: event.title,
       damage: event.damage ? text("damage", { detail: event.damage }) : "",
       // The picture's name, which depends on its content.
       picture: event.picture,

@@ -25,7 +25,6 @@ const english = {
   find: "Name, title or keyword", tools: "Find, order and view",
   sort: "Order", sortList: "List order", sortName: "Name", sortDate: "Date taken",
   sortSize: "File size", sortState: "State",
-  jumpMonth: "Go to a month", jumpFolder: "Go to a folder", noDate: "Without a date",
   view: "View", viewGrid: "Grid", viewList: "List",
   asGrid: "Show as a grid (#)", asList: "Show as a list (#)",
   moved: "The list has changed. The photo of this address is no longer at its place.",

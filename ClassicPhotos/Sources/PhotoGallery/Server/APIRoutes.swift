@@ -34,12 +34,10 @@ struct APIRoutes {
             let id: String
             let name: String
             /// What the file says of its photo; absent until it was read, as are the color without
-            /// a small picture in the file, and the title without one. The cells are colors to show
-            /// until the photo is there.
+            /// a small picture in the file, and the title without one.
             var width: Int?
             var height: Int?
             var color: String?
-            var cells: String?
             var title: String?
 
             init(_ record: PhotoRecord?, _ facts: PhotoFacts?) {
@@ -48,7 +46,6 @@ struct APIRoutes {
                 width = facts?.size?.width
                 height = facts?.size?.height
                 color = facts?.color.map(EventMessage.text)
-                cells = facts?.placeholder.map(EventMessage.text)
                 title = facts?.title?.onOneLine
             }
         }

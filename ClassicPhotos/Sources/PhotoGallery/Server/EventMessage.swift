@@ -99,8 +99,6 @@ struct EventMessage {
         /// What is wrong with a damaged photo, of which a part is shown; absent for a sound one.
         let damage: String?
         let color: String?
-        /// The colors to show until the photo is there; absent when it is.
-        var cells: String?
         let width: Int?
         let height: Int?
         /// The title that a person gave the photo; absent without one.
@@ -124,9 +122,6 @@ struct EventMessage {
             hasOriginal = failure?.hasOriginal
             damage = update.facts?.damage?.onOneLine
             color = update.facts?.color.map(EventMessage.text)
-            if case .new = update.change.state {
-                cells = update.facts?.placeholder.map(EventMessage.text)
-            }
             width = update.facts?.size?.width
             height = update.facts?.size?.height
             title = update.facts?.title?.onOneLine
@@ -152,13 +147,6 @@ struct EventMessage {
     static func text(ofColor color: UInt32) -> String {
         let digits = String(color & 0xFFFFFF, radix: 16)
         return "#" + String(repeating: "0", count: 6 - digits.count) + digits
-    }
-
-    /// The twelve colors of a small picture in Base64: two bytes each, the most significant first,
-    /// with 5 bits of red, 6 of green and 5 of blue.
-    static func text(of placeholder: PhotoPlaceholder) -> String {
-        Data(placeholder.cells.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] })
-            .base64EncodedString()
     }
 
     private struct CountsEvent: Encodable {

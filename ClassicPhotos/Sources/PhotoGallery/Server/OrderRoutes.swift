@@ -5,14 +5,7 @@ import NIOCore
 import Operations
 @_spi(ClassicPhotos) import PhotoPipeline
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
-/// The route that finds and sorts rows. With the parameter `layout`, it also tells the photos'
-/// proportions and sections, by which a page lays them out before they are decoded.
+/// The route that finds and sorts rows.
 struct OrderRoutes {
     private let catalog: PhotoCatalog
     private let index: PhotoIndex
@@ -61,16 +54,12 @@ struct OrderRoutes {
         // Without all dates, the order would change while a person scrolls. A search by names is
         // answered at once; titles and keywords may add photos to it later.
         let isComplete = key == .date || parameters.get("complete") != nil
-        let hasLayout = parameters.get("layout") != nil
-        let isPartial =
-            !isComplete && (!query.isEmpty || hasLayout) && !index.isReady(for: contents)
-        let answer = try await context.whileConnected {
+        let isPartial = !isComplete && !query.isEmpty && !index.isReady(for: contents)
+        let rows = try await context.whileConnected {
             if isComplete { await index.ready(for: contents) }
             let search = queue.add("Search") {
-                Answer(
-                    index.rows(
-                        of: contents, matching: query, sortedBy: key, in: kind, states: states),
-                    arrangedBy: hasLayout ? index : nil, contents, key)
+                index.rows(
+                    of: contents, matching: query, sortedBy: key, in: kind, states: states)
             }
             return await withTaskCancellationHandler {
                 await search.finished()
@@ -79,58 +68,16 @@ struct OrderRoutes {
                 search.cancel()
             }
         }
-        guard let answer else {
+        guard let rows else {
             throw HTTPError(.serviceUnavailable, message: "The request was cancelled.")
         }
+        var body = ByteBuffer()
+        let list = rows.map(String.init).joined(separator: ",")
+        body.writeString("{\"rows\":[\(list)]\(isPartial ? ",\"partial\":true" : "")}")
         return Response(
             status: .ok,
             headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
-            body: ResponseBody(
-                byteBuffer: try answer.json(isPartial: isPartial, count: contents.records.count)))
-    }
-
-    private struct Answer: Sendable {
-        let rows: [Int]
-        /// nil if the page lays out its photos without knowing them.
-        let arrangement: PhotoArrangement?
-
-        private struct Section: Encodable {
-            let name: String
-            let count: Int
-        }
-
-        init(
-            _ rows: [Int], arrangedBy index: PhotoIndex?, _ contents: PhotoCatalog.Contents,
-            _ key: PhotoIndex.SortKey
-        ) {
-            let arrangement = index?.arrangement(of: rows, in: contents, sortedBy: key)
-            self.rows = arrangement?.rows ?? rows
-            self.arrangement = arrangement
-        }
-
-        /// Rows and proportions are many numbers, which are written faster here.
-        ///
-        /// - Parameter count: the number of all rows. With an arrangement, rows that are all of
-        ///   them in their order are left out.
-        func json(isPartial: Bool, count: Int) throws -> ByteBuffer {
-            func list(_ numbers: [Int]) -> String {
-                "[" + numbers.map(String.init).joined(separator: ",") + "]"
-            }
-            var parts: [String] = []
-            if arrangement == nil || rows != Array(0..<count) {
-                parts.append("\"rows\":\(list(rows))")
-            }
-            if let arrangement {
-                parts.append("\"shapes\":\(list(arrangement.shapes))")
-                let sections = arrangement.sections.map { Section(name: $0.name, count: $0.count) }
-                let encoder = JSONEncoder()
-                encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-                let json = try encoder.encode(sections)
-                parts.append("\"sections\":\(String(decoding: json, as: UTF8.self))")
-            }
-            if isPartial { parts.append("\"partial\":true") }
-            return ByteBuffer(string: "{\(parts.joined(separator: ","))}")
-        }
+            body: ResponseBody(byteBuffer: body))
     }
 
     /// The states on a page; without a page, the states in which all pages begin.

@@ -4,9 +4,6 @@ import NIOCore
 
 /// The routes of the page's own files, which are embedded into the program.
 struct PageRoutes {
-    /// Whether the page is for a person's own photos. It must know that before it shows anything.
-    let showsOwnPhotos: Bool
-
     static let files: [PageFile] = {
         let resources = PageResources.self
         return [
@@ -15,7 +12,6 @@ struct PageRoutes {
             .style("detail.css", resources.detail_css),
             .style("engine.css", resources.engine_css),
             .style("keys.css", resources.keys_css),
-            .style("own.css", resources.own_css),
             .picture("favicon.svg", resources.favicon_svg),
             .picture("placeholder.svg", resources.placeholder_svg),
             .picture("failed.svg", resources.failed_svg),
@@ -23,7 +19,6 @@ struct PageRoutes {
             .script("api.js", resources.api_js),
             .script("app.js", resources.app_js),
             .script("cell.js", resources.cell_js),
-            .script("colors.js", resources.colors_js),
             .script("chinese.js", resources.chinese_js),
             .script("detail.js", resources.detail_js),
             .script("dom.js", resources.dom_js),
@@ -40,8 +35,6 @@ struct PageRoutes {
             .script("picture.js", resources.picture_js),
             .script("records.js", resources.records_js),
             .script("scroll.js", resources.scroll_js),
-            .script("rows.js", resources.rows_js),
-            .script("sections.js", resources.sections_js),
             .script("stage.js", resources.stage_js),
             .script("strings.js", resources.strings_js),
             .script("viewport.js", resources.viewport_js),
@@ -79,32 +72,18 @@ struct PageRoutes {
     }
 
     /// The files are compressed once, as small as possible.
-    private static let variants = files.map { compressing($0) }
-    private static let ownPage = compressing(
-        .page(
-            "/",
-            PageResources.index_html
-                .replacing("<html lang", with: "<html data-own lang")
-                .replacing(
-                    "</head>",
-                    with: """
-                        <link rel="stylesheet" href="/own.css">
-                        <link rel="modulepreload" href="/rows.js">
-                        <link rel="modulepreload" href="/sections.js">
-                        </head>
-                        """)))
-
-    private typealias Variants = (path: String, plain: Variant, compressed: Variant)
-
-    private static func compressing(_ file: PageFile) -> Variants {
-        let plain = Variant(file, file.bytes, isCompressed: false)
-        let bytes = Gzip.compressed(file.bytes, level: 9)
-        return (file.path, plain, bytes.map { Variant(file, $0, isCompressed: true) } ?? plain)
-    }
+    private static let variants: [(path: String, plain: Variant, compressed: Variant)] =
+        files.map { file in
+            let plain = Variant(file, file.bytes, isCompressed: false)
+            let bytes = Gzip.compressed(file.bytes, level: 9)
+            return (
+                file.path, plain,
+                bytes.map { Variant(file, $0, isCompressed: true) } ?? plain
+            )
+        }
 
     func add(to router: Router<GalleryRequestContext>) {
-        let others = Self.variants.filter { !showsOwnPhotos || $0.path != "/" }
-        for (path, plain, compressed) in others + (showsOwnPhotos ? [Self.ownPage] : []) {
+        for (path, plain, compressed) in Self.variants {
             router.get(RouterPath(path)) { request, _ in
                 let isCompressed = Gzip.isAccepted(by: request.headers[.acceptEncoding])
                 return (isCompressed ? compressed : plain).response(to: request)

@@ -111,7 +111,7 @@ func withGallery(
     limits: GalleryLimits = .patient, host: String = "127.0.0.1", token: GalleryToken? = nil,
     origins: [GalleryOrigin] = [],
     accessLogger: Logger? = nil, timeline: OperationTimeline? = nil,
-    reading: (@Sendable () -> PhotoList?)? = nil, showsOwnPhotos: Bool = false,
+    reading: (@Sendable () -> PhotoList?)? = nil,
     _ body: (Gallery) async throws -> Void
 ) async throws {
     try await withDemoOrigin(configuration) { origin in
@@ -128,7 +128,6 @@ func withGallery(
         configuration.origins = origins
         configuration.accessLogger = accessLogger
         configuration.reading = reading
-        configuration.showsOwnPhotos = showsOwnPhotos
         let server = GalleryServer(configuration: configuration, downloader: downloader)
         let (ports, announced) = AsyncStream<Int>.makeStream()
         let running = Task {
@@ -162,9 +161,7 @@ func withGalleryOfFolder(
     let reading: @Sendable () -> PhotoList? = {
         try? PhotoList.read(changingFolder: url, named: nil, followingLinks: false)
     }
-    try await withGallery(
-        photos: reading()?.records, title: "Photos", reading: reading, showsOwnPhotos: true
-    ) { gallery in
+    try await withGallery(photos: reading()?.records, reading: reading) { gallery in
         try await body(gallery, folder)
     }
 }
@@ -174,24 +171,20 @@ struct ChangingFolder: Sendable {
     let url: URL
 
     /// Writes a picture of one color, or whatever the bytes are. It appears complete, with a time
-    /// long ago, or in a month of the year 2020.
+    /// long ago.
     func write(
         _ name: String, width: Int = 64, height: Int = 48, gray: UInt8 = 128,
-        month: Int? = nil, bytes: [UInt8]? = nil
+        bytes: [UInt8]? = nil
     ) throws {
         let pixels = [UInt8](repeating: gray, count: width * height * 3)
         let bitmap = try Bitmap(size: PixelSize(width: width, height: height), pixels: pixels)
         let picture = try bytes ?? ImageEngine.encode(bitmap, as: .jpeg, quality: 90).bytes
         let part = url.appending(path: ".part")
         try Data(picture).write(to: part)
-        // The middle of the month.
-        let seconds = month.map { 1_577_836_800 + (Double($0) - 0.5) * 2_629_800 }
-        let date = Date(timeIntervalSince1970: seconds ?? 1_000_000_000 + Double(gray))
+        let date = Date(timeIntervalSince1970: 1_000_000_000 + Double(gray))
         try FileManager.default.setAttributes(
             [.modificationDate: date], ofItemAtPath: part.path(percentEncoded: false))
         let file = url.appending(path: name)
-        try FileManager.default.createDirectory(
-            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         try? FileManager.default.removeItem(at: file)
         try FileManager.default.moveItem(at: part, to: file)
     }
