@@ -56,21 +56,15 @@ extension PhotoIndex {
         case .list, .name: return rows
         case .state: return sorted(rows) { -kind($0).rank }
         case .date:
-            let seconds = seconds(of: contents)
-            return sorted(rows) { seconds($0) }
+            let (entries, files) = (self.state.withLock { $0.entries }, files(contents))
+            return sorted(rows) { row in
+                entries[contents.records[row].id]?.facts.taken?.seconds ?? files[row]?.seconds
+            }
         case .size:
             let (entries, files) = (self.state.withLock { $0.entries }, files(contents))
             return sorted(rows) { row in
                 entries[contents.records[row].id]?.facts.byteCount ?? files[row]?.byteCount
             }
-        }
-    }
-
-    /// The time of the photo in a row: of its exposure, otherwise of the file's last change.
-    func seconds(of contents: PhotoCatalog.Contents) -> (Int) -> Int? {
-        let (entries, files) = (state.withLock { $0.entries }, files(contents))
-        return { row in
-            entries[contents.records[row].id]?.facts.taken?.seconds ?? files[row]?.seconds
         }
     }
 
