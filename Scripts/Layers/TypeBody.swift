@@ -7,8 +7,8 @@ struct TypeBody {
 
     /// - Parameter declared: a type that is declared at the outermost level of its file.
     init(_ declared: Index.Declaration) {
-        let isFirst = declared.line - 1
-        members = lines(of: declared.file)[isFirst...].prefix { $0 != "}" }.filter { line in
+        let first = declared.line - 1
+        members = lines(of: declared.file)[first...].prefix { $0 != "}" }.filter { line in
             line.hasPrefix("    ") && line.dropFirst(4).first?.isLetter == true
         }
     }
