@@ -59,15 +59,16 @@ struct ConcurrentResultsTests {
 
     @Test func firstErrorCancelsTheRestAndIsThrownAfterItsEnd() async {
         let ended = Tally()
-        let started = AsyncGate()
+        let others = [AsyncGate(), AsyncGate()]
         await #expect(throws: NoConnection.self) {
             let results = (0..<3).concurrentResults(width: 3) { number in
                 defer { ended.increment() }
-                if number == 2 {
-                    try await started.wait()
+                guard number < others.count else {
+                    // Work that has not begun when another fails never begins.
+                    for other in others { try await other.wait() }
                     throw NoConnection()
                 }
-                if number == 1 { started.open() }
+                others[number].open()
                 try await untilCancelled()
             }
             for try await _ in results {}
