@@ -9,12 +9,13 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Makes the results of photos, one call for each photo: download → inspect → decode → filter →
-/// encode → write.
+/// Makes the results of photos, one call for each photo: download → decode, filter and encode →
+/// write.
 ///
 /// A ``PhotoLoader`` without caches carries out all stages but the last one. Any number of calls
 /// may run at a time. They share the queues of the stages and the budgets of the capacity, so a
-/// call waits until there is memory for its photo.
+/// call waits until there is memory for its photo. A result that waits for the disk needs no memory
+/// of the capacity; there are no more of them than photos under way.
 public struct ResultMaker: Sendable {
     /// A photo, and what to make of it.
     struct Photo: Sendable {
@@ -98,18 +99,16 @@ public struct ResultMaker: Sendable {
     ) async throws(PhotoStageStop) -> PhotoBatch.Result {
         let download = loader.download(photo.source, unless: earlier?.photo)
         do {
-            let version = try await download.valueUnlessCancelled.version
-            let file = try await loader.result(from: download, by: photo.recipe, priority: .low) {
-                [writeQueue] encode in
-                // Writing is not cancelled: it runs only if all stages succeeded, and it always
-                // runs to its end. So every file in the folder is reported.
-                let write = writeQueue.add("Write", after: encode) { result async throws in
-                    var file = try await write(result.image, version)
-                    file.remarks = result.remarks
-                    return file
-                }
-                return try await write.value
+            let original = try await download.valueUnlessCancelled
+            let result = try await loader.result(of: original, by: photo.recipe)
+            // Writing is not cancelled: it begins only if all stages succeeded, and then always
+            // runs to its end. So every file in the folder is reported.
+            let writing = writeQueue.add("Write") { () async throws -> OutputFile in
+                var file = try await write(result.image, original.version)
+                file.remarks = result.remarks
+                return file
             }
+            let file = try await writing.value
             return .written(file)
         } catch is PhotoIsUnchanged {
             return earlier.map { .unchanged($0.path) } ?? .cancelled

@@ -8,8 +8,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-// The stages of pixels. Each finds its result in memory, joins equal work that is under way, or
-// works on a thread of the loader's queue, with memory and one of the processors of the capacity.
+// The stages of pixels. Each finds its result in memory, joins equal work that is under way, or is
+// one operation of the loader's queue, with memory and one of the processors of the capacity.
 
 extension PhotoLoader {
     /// Decodes an original for a request, without its processors.
@@ -66,14 +66,10 @@ extension PhotoLoader {
         _ work: @escaping @Sendable (ImagingCancellation) throws(PhotoStageStop) -> Value
     ) async throws -> Value {
         let capacity = options.capacity
-        return try await requests.sharedValue(
-            name, capacity.memory(need), by: key, priority: priority
-        ) { [pixels] () async throws -> Value in
-            try await pixels.sharedValue(
-                name, capacity.processor, by: key, priority: priority
-            ) { () throws -> Value in
-                try pixelWork(timeLimit: timeLimit, work)
-            }
+        return try await pixels.sharedValue(
+            name, capacity.memory(need), capacity.processor, by: key, priority: priority
+        ) { () throws -> Value in
+            try pixelWork(timeLimit: timeLimit, work)
         }
     }
 

@@ -59,8 +59,7 @@ public final class PhotoLoader: Sendable {
     let memory: PictureCache
     /// What is known about the versions of photos on the web.
     private let known = Mutex<[URL: Known]>([:])
-    /// Whole requests, and the operations that hold the memory of stages; they wait for the work of
-    /// the other queues.
+    /// Whole requests, which wait for the work of the other queues.
     let requests = Operations.OperationQueue()
     let originals = Operations.OperationQueue()
     let pixels = Operations.OperationQueue()

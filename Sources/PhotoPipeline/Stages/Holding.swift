@@ -6,8 +6,9 @@ import Synchronization
 /// of these operations together.
 ///
 /// The units of a budget belong to a single operation. If several operations need the units one
-/// after another, such as the memory of pixels that they pass on, an enclosing operation takes the
-/// units. The enclosing operation waits for the others without occupying a thread.
+/// after another, such as the memory of a file that they pass on, an enclosing operation takes the
+/// units. The enclosing operation waits for the others without occupying a thread. None of them may
+/// need units of the same budget.
 ///
 /// - Parameters:
 ///   - units: the units to take, as a trait.

@@ -24,9 +24,10 @@ import Foundation
 /// a file that a ``PhotoBatch`` writes, as ``bytesNeeded(for:fitting:filters:format:keeping:)``
 /// says.
 ///
-/// Take memory before a processor, never both at once. An operation that waits for both stands in
-/// the line for processors while it waits for memory. A stage of the photo that holds that memory
-/// would wait behind this operation for ever.
+/// Take memory and a processor at once, with two traits of one operation, and hold neither while
+/// another operation waits for the other one. The operation then stands in both lines, and holds
+/// nothing until it has both. An operation that held memory and waited for a processor would stand
+/// behind one that waits for that memory, both for ever.
 ///
 /// A picture that needs more memory than the budget takes the whole budget, so it is processed
 /// alone.

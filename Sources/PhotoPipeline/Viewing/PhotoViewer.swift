@@ -237,11 +237,9 @@ public actor PhotoViewer {
         let result = try await shared(request, in: requests, named: name) { [loader] in
             let file = try await self.original(of: record)
             guard let original = file.original else { throw PhotoStageStop.cancelled }
-            let source = TypedOperation { original }
-            source.start()
-            let image = try await loader.result(from: source, by: recipe, priority: .high) {
-                try await $0.value.image
-            }
+            let image = try await loader.result(
+                of: original, by: recipe, priority: .high
+            ).image
             return PhotoFile(
                 bytes: image.bytes, format: image.format,
                 madeFrom: "\(file.tag) \(recipe.fingerprint)")

@@ -217,8 +217,8 @@ struct PhotoBatchTests {
             #expect(reasons(outcome) == [:])
             #expect(try files(below: results).count == 20)
             let picture = try PixelTimeline(timeline)
-            #expect(picture.count(of: ["Decode and filter", "Encode"]) == 40)
-            #expect(picture.maximumConcurrency(of: ["Decode and filter", "Encode"]) == 1)
+            #expect(picture.count(of: ["Decode, filter, encode"]) == 20)
+            #expect(picture.maximumConcurrency(of: ["Decode, filter, encode"]) == 1)
         }
     }
 
@@ -234,8 +234,8 @@ struct PhotoBatchTests {
             _ = try await run(
                 records, into: results, capacity: PixelCapacity(processors: 2), timeline: timeline)
             let picture = try PixelTimeline(timeline)
-            #expect(picture.count(of: ["Decode and filter", "Encode"]) == 80)
-            #expect(picture.maximumConcurrency(of: ["Decode and filter", "Encode"]) <= 2)
+            #expect(picture.count(of: ["Decode, filter, encode"]) == 40)
+            #expect(picture.maximumConcurrency(of: ["Decode, filter, encode"]) <= 2)
         }
     }
 

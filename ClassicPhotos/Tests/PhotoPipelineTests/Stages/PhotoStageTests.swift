@@ -15,29 +15,20 @@ import Foundation
 
 @Suite(.ownThreads, .timeLimit(.minutes(15)))
 struct PhotoStageTests {
-    /// An operation that provides an original, or ends otherwise; it is in no queue yet.
-    private func source(
-        _ bytes: Result<[UInt8], PhotoStageStop>
-    ) -> TypedOperation<PhotoOriginal> {
-        let url = webURL("https://example.org/a.jpg")
-        let version = PhotoVersion(text: "1", modified: nil)
-        return TypedOperation { () throws -> PhotoOriginal in
-            PhotoOriginal(url: url, version: version, origin: .network, bytes: try bytes.get())
-        }
+    private func original(_ bytes: [UInt8]) -> PhotoOriginal {
+        PhotoOriginal(
+            url: webURL("https://example.org/a.jpg"),
+            version: PhotoVersion(text: "1", modified: nil), origin: .network, bytes: bytes)
     }
 
-    /// The end of all stages from the source on.
+    /// The end of all stages.
     private func make(
-        _ source: TypedOperation<PhotoOriginal>, by recipe: PhotoRecipe = PhotoRecipe(),
+        _ original: PhotoOriginal, by recipe: PhotoRecipe = PhotoRecipe(),
         limits: ImageLimits = .standard
     ) async throws -> Result<PhotoResult, PhotoStageStop> {
         try await withLoader(limits: SourceLimits(downloads: limits)) { loader, _ in
-            OperationQueue().addOperation(source)
             do throws(PhotoStageStop) {
-                return .success(
-                    try await loader.result(from: source, by: recipe, priority: .normal) {
-                        try await $0.value
-                    })
+                return .success(try await loader.result(of: original, by: recipe))
             } catch {
                 return .failure(error)
             }
@@ -61,7 +52,7 @@ struct PhotoStageTests {
             filters: [.sepia(intensity: 0.8)], size: PixelSize(width: 320, height: 320),
             quality: 80)
         let bytes = try jpeg(width: 640, height: 480)
-        let image = try await make(source(.success(bytes)), by: recipe).get().image
+        let image = try await make(original(bytes), by: recipe).get().image
         #expect(image.size == PixelSize(width: 320, height: 240))
         #expect(image.format == .jpeg)
         // Gray 128 with sepia 0.8 is (145, 122, 81); JPEG may change it slightly.
@@ -72,54 +63,13 @@ struct PhotoStageTests {
         }
     }
 
-    @Test func stageDependsOnItsSource() async throws {
-        let bytes = source(.success(try jpeg()))
-        bytes.start()
-        try await withBusyProcessor { loader in
-            let stages = await stages(of: bytes, in: loader)
-            #expect(stages.encode.dependencies == [stages.decode])
-            #expect(stages.decode?.dependencies == [bytes])
-            #expect(stages.decode?.name == "Decode and filter")
-            stages.task.cancel()
+    @Test func oneOperationMakesAResult() async throws {
+        let recipe = PhotoRecipe(filters: [.sepia()])
+        try await withLoader { loader, timeline in
+            _ = try await loader.result(of: original(try jpeg()), by: recipe)
+            let picture = try PixelTimeline(timeline)
+            #expect(picture.count(of: ["Decode, filter, encode"]) == 1 && picture.count == 1)
         }
-    }
-
-    /// Runs a closure with a loader whose only processor is taken, so that no work on pixels
-    /// begins.
-    private func withBusyProcessor(_ body: (PhotoLoader) async throws -> Void) async throws {
-        let capacity = PixelCapacity(processors: 1)
-        let begun = AsyncStream<Void>.makeStream()
-        let other = OperationQueue().add("hold", capacity.processor) {
-            begun.continuation.yield()
-            try? await untilCancelled()
-        }
-        for await _ in begun.stream { break }
-        try await withLoader(capacity: capacity) { loader, _ in try await body(loader) }
-        other.cancel()
-    }
-
-    /// Begins to make a result, and returns its stages once they wait.
-    private func stages(
-        of source: TypedOperation<PhotoOriginal>, in loader: PhotoLoader
-    ) async -> (
-        task: Task<PhotoResult, any Error>, decode: Operation?, encode: Operation
-    ) {
-        let added = AsyncStream<Operation>.makeStream()
-        let task = Task {
-            try await loader.result(
-                from: source, by: PhotoRecipe(filters: [.sepia()]), priority: .normal
-            ) { encode in
-                added.continuation.yield(encode)
-                return try await encode.value
-            }
-        }
-        for await encode in added.stream { return (task, encode.dependencies.first, encode) }
-        preconditionFailure("the stream never ends")
-    }
-
-    @Test func failureIsPropagatedUnchanged() async throws {
-        let lost = PhotoFailure(stage: .download, reason: "Lost.", isRetryable: true)
-        #expect(failure(try await make(source(.failure(.failed(lost))))) == lost)
     }
 
     /// The header of such a file is valid, so it fails in a stage after which another one waits.
@@ -127,41 +77,41 @@ struct PhotoStageTests {
         let bytes = try jpeg(width: 640, height: 480)
         let half = Array(bytes[..<(bytes.count / 2)])
         let recipe = PhotoRecipe(filters: [.sepia()])
-        #expect(failure(try await make(source(.success(half)), by: recipe))?.stage == .decode)
+        #expect(failure(try await make(original(half), by: recipe))?.stage == .decode)
     }
 
     @Test func invalidBytesFailInDecoding() async throws {
         let page = Array("<!doctype html><p>Not found".utf8)
         let recipe = PhotoRecipe(filters: [.sepia()])
-        let failure = failure(try await make(source(.success(page)), by: recipe))
+        let failure = failure(try await make(original(page), by: recipe))
         #expect(failure?.stage == .decode)
         #expect(failure?.reason.contains("HTML page") == true)
     }
 
     @Test func pictureBeyondLimitsIsNotRetryable() async throws {
-        let bytes = source(.success(try jpeg(width: 300, height: 200)))
+        let bytes = original(try jpeg(width: 300, height: 200))
         let result = try await make(bytes, limits: ImageLimits(maximumPixels: 10_000))
         #expect(failure(result)?.isRetryable == false)
     }
 
-    @Test func cancellationPropagatesToLaterStages() async throws {
-        let bytes = source(.success(try jpeg()))
-        bytes.cancel()
-        guard case .failure(.cancelled) = try await make(bytes) else {
-            Issue.record("a cancelled source has a result")
-            return
+    @Test func cancellationOfTheTaskCancelsWorkThatWaits() async throws {
+        let capacity = PixelCapacity(processors: 1)
+        let begun = AsyncStream<Void>.makeStream()
+        let other = OperationQueue().add("hold", capacity.processor) {
+            begun.continuation.yield()
+            try? await untilCancelled()
         }
-    }
-
-    @Test func cancellationOfTaskCancelsAllStages() async throws {
-        let bytes = source(.success(try jpeg()))
-        bytes.start()
-        try await withBusyProcessor { loader in
-            let stages = await stages(of: bytes, in: loader)
-            stages.task.cancel()
-            await #expect(throws: PhotoStageStop.cancelled) { try await stages.task.value.image }
-            #expect(stages.decode?.isCancelled == true && stages.encode.isCancelled)
+        for await _ in begun.stream { break }
+        let original = original(try jpeg())
+        try await withLoader(capacity: capacity) { loader, _ in
+            let task = Task { try await loader.result(of: original, by: PhotoRecipe()) }
+            var counts = loader.pixels.counts.makeAsyncIterator()
+            while let count = await counts.next(), count == 0 {}
+            task.cancel()
+            await #expect(throws: PhotoStageStop.cancelled) { try await task.value.image }
+            await loader.pixels.waitUntilAllOperationsAreFinished()
         }
+        other.cancel()
     }
 
     @Test func cancellationReachesRunningWork() async {
@@ -212,7 +162,7 @@ struct PhotoStageTests {
     }
 
     @Test func resultHasSizeOfHeader() async throws {
-        let result = try await make(source(.success(try jpeg(width: 640, height: 480))))
+        let result = try await make(original(try jpeg(width: 640, height: 480)))
         #expect(try result.get().image.size == PixelSize(width: 640, height: 480))
     }
 

@@ -92,8 +92,8 @@ struct PixelCapacityTests {
         }
     }
 
-    /// All photos need all of the memory: those of the batch for several stages, those of the
-    /// loader for each stage.
+    /// All photos need all of the memory. A stage that held it and waited for a processor would
+    /// stand behind one that has neither, both for ever.
     @Test func loaderAndBatchShareCapacity() async throws {
         let capacity = PixelCapacity(processors: 2, bytes: 1 << 20)
         try await withTemporaryFolder { folder in

@@ -28,6 +28,8 @@ struct PixelTimeline {
         }
     }
 
+    var count: Int { spans.count }
+
     func count(of names: Set<String>) -> Int { spans.count { names.contains($0.name) } }
 
     /// The maximum number of the given stages that ran at the same time.
