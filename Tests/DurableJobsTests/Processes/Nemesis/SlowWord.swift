@@ -54,7 +54,11 @@ struct SlowWord: Job {
         try await pause(run) { true }
         let staged = try context.stagedFile(for: path)
         try Data(word.utf8).write(to: URL(filePath: staged))
-        if isPoison { run.killProcess() }
+        if isPoison {
+            run.killProcess()
+            // Of a worker that stops, the job is handed back at the end of the grace.
+            try await pause(run) { false }
+        }
         try await pause(run) { isChecked.withLock { $0 } }
         if let text = early.withLock({ $0 }) { throw PermanentFailure(text) }
         try context.attach(Data(word.utf8))
