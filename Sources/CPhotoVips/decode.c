@@ -184,6 +184,19 @@ static int shrink(VipsObject *owner, const request *request, VipsImage *in, Vips
         in, out, request->is_16_bit ? VIPS_FORMAT_USHORT : VIPS_FORMAT_UCHAR, NULL);
 }
 
+// The picture that has the EXIF block in place of the file; NULL if there is none.
+static VipsImage *open_exif_holder(const request *request) {
+    const cvips_decode_options *options = request->options;
+    if (!options->exif_holder) return NULL;
+    VipsSource *source =
+        cvips_source_new(options->exif_holder, options->exif_holder_count, request->token);
+    if (!source) return NULL;
+    VipsImage *holder = NULL;
+    if (cvips_open_image(source, CVIPS_FORMAT_JPEG, false, true, &holder)) holder = NULL;
+    g_object_unref(source);
+    return holder;
+}
+
 // The metadata of an opened image whose pixels become sRGB. The profile stays only if it is sRGB.
 static cvips_metadata *metadata_of(const request *request, VipsImage *image) {
     size_t count = 0;
@@ -196,7 +209,10 @@ static cvips_metadata *metadata_of(const request *request, VipsImage *image) {
             1,
             MIN((double)stored_box_width(request) / info->width,
                 (double)stored_box_height(request) / info->height))};
-    return cvips_metadata_new(image, &changes);
+    VipsImage *exif_holder = open_exif_holder(request);
+    cvips_metadata *metadata = cvips_metadata_new(image, exif_holder, &changes);
+    if (exif_holder) g_object_unref(exif_holder);
+    return metadata;
 }
 
 // Makes the image in sRGB and at its final size, and the metadata. `t` holds images that live until

@@ -79,8 +79,10 @@ typedef struct cvips_changes {
     double scale;
 } cvips_changes;
 
-// The metadata of an opened image, for a copy. NULL when out of memory.
-cvips_metadata *cvips_metadata_new(VipsImage *image, const cvips_changes *changes);
+// The metadata of an opened image, for a copy. The EXIF block is that of `exif_holder` if that is
+// not NULL. NULL when out of memory.
+cvips_metadata *cvips_metadata_new(
+    VipsImage *image, VipsImage *exif_holder, const cvips_changes *changes);
 // Whether there is metadata other than the resolution and the durations of frames.
 bool cvips_metadata_has_texts(const cvips_metadata *metadata);
 // Adds metadata to an image for the encoder of a format.

@@ -40,27 +40,6 @@ static uint32_t read_32(const uint8_t *p) {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-// Whether the first directory of a TIFF points to EXIF data, which libvips does not read.
-static bool tiff_has_exif(const uint8_t *bytes, size_t count) {
-    enum { EXIF_TAG = 34665, ENTRY_SIZE = 12 };
-    if (count < 8) return false;
-    bool is_little = bytes[0] == 'I';
-#define READ_16(p) (is_little ? (p)[1] << 8 | (p)[0] : (p)[0] << 8 | (p)[1])
-    // BigTIFF has another version number and another layout.
-    if (READ_16(bytes + 2) != 42) return false;
-    size_t directory = is_little ? (size_t)READ_16(bytes + 6) << 16 | (size_t)READ_16(bytes + 4)
-                                 : read_32(bytes + 4);
-    if (directory > count - 2) return false;
-    size_t entries = (size_t)READ_16(bytes + directory);
-    for (size_t i = 0; i < entries; i++) {
-        size_t at = directory + 2 + i * ENTRY_SIZE;
-        if (at + ENTRY_SIZE > count) return false;
-        if (READ_16(bytes + at) == EXIF_TAG) return true;
-    }
-    return false;
-#undef READ_16
-}
-
 static bool has_blob(VipsImage *image, const char *name) {
     return vips_image_get_typeof(image, name) != 0;
 }
@@ -137,8 +116,7 @@ static cvips_info info_of(
         .has_alpha = vips_image_hasalpha(image),
         .depth = is_16_bit(image) ? 2 : 1,
         .is_gray = is_gray(image),
-        .has_exif = has_blob(image, VIPS_META_EXIF_NAME) ||
-            (format == CVIPS_FORMAT_TIFF && tiff_has_exif(bytes, count)),
+        .has_exif = has_blob(image, VIPS_META_EXIF_NAME),
         .has_xmp = has_blob(image, VIPS_META_XMP_NAME) || has_blob(image, "heif-mime-1"),
         .has_iptc =
             has_blob(image, VIPS_META_IPTC_NAME) || has_blob(image, VIPS_META_PHOTOSHOP_NAME),

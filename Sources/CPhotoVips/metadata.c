@@ -369,7 +369,8 @@ static void set_profile(VipsImage *image, VipsImage *holder, bool keeps_own) {
     }
 }
 
-cvips_metadata *cvips_metadata_new(VipsImage *image, const cvips_changes *changes) {
+cvips_metadata *cvips_metadata_new(
+    VipsImage *image, VipsImage *exif_holder, const cvips_changes *changes) {
     cvips_metadata *metadata = g_try_new0(cvips_metadata, 1);
     if (!metadata) return NULL;
     static const uint8_t pixel = 0;
@@ -380,7 +381,9 @@ cvips_metadata *cvips_metadata_new(VipsImage *image, const cvips_changes *change
     }
     metadata->holder->Xres = image->Xres;
     metadata->holder->Yres = image->Yres;
-    collect_exif(image, metadata->holder);
+    collect_exif(exif_holder ? exif_holder : image, metadata->holder);
+    // The other values of the image replace those of the holder of its EXIF block.
+    if (exif_holder) vips_image_map(exif_holder, collect, metadata);
     vips_image_map(image, collect, metadata);
     collect_iptc(image, metadata->holder);
     mend_xmp(metadata->holder, changes);

@@ -30,8 +30,8 @@ public struct ExifFields: Sendable, Hashable {
 extension ImageEngine {
     /// Reads the EXIF fields of a picture, without decoding any pixel.
     ///
-    /// Invalid values are left out. The EXIF block of a TIFF is not read. The start of a raw file
-    /// is enough if it contains the fields, as that of most raw files does.
+    /// Invalid values are left out. The start of a raw file is enough if it contains the fields, as
+    /// that of most raw files does.
     ///
     /// - Throws: the errors of ``inspect(_:limits:)``.
     public static func exif(
@@ -42,7 +42,7 @@ extension ImageEngine {
         }
         // They need no JPEG that can be shown.
         let visit = HeaderVisit()
-        _ = try readFields(of: raw, visiting: visit)
+        _ = try readFields(raw.exif, visiting: visit)
         return ExifFields(entries: visit.entries)
     }
 }

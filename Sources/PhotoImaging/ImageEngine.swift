@@ -93,14 +93,23 @@ public enum ImageEngine {
         let (info, bytes) = (header.info, header.picture)
         let readsFrames = parts.contains(.frames) && info.format.hasFrames
         if readsFrames { try limits.check(frames: info.frames, of: info.size.shrunk(toFit: box)) }
-        var options = cvips_decode_options(
-            box_width: boxSides.width, box_height: boxSides.height,
-            keeps_depth: parts.contains(.depth), keeps_frames: readsFrames,
-            keeps_metadata: parts.contains(.metadata), accepts_damage: acceptsDamage)
+        var options = cvips_decode_options()
+        (options.box_width, options.box_height) = boxSides
+        options.keeps_depth = parts.contains(.depth)
+        options.keeps_frames = readsFrames
+        options.keeps_metadata = parts.contains(.metadata)
+        options.accepts_damage = acceptsDamage
         var decoded = cvips_decoded()
-        let status = ImagingCancellation.withToken(of: cancellation) {
-            cvips_decode(
-                bytes, bytes.count, info.format.shimFormat, &header.shim, &options, $0, &decoded)
+        let status = ImagingCancellation.withToken(of: cancellation) { token in
+            (header.exifHolder ?? []).withUnsafeBufferPointer { holder in
+                if header.exifHolder != nil {
+                    (options.exif_holder, options.exif_holder_count) =
+                        (holder.baseAddress, holder.count)
+                }
+                return cvips_decode(
+                    bytes, bytes.count, info.format.shimFormat, &header.shim, &options, token,
+                    &decoded)
+            }
         }
         try check(status) {
             let isDamaged = status == .damaged

@@ -17,9 +17,9 @@ public struct PictureHeader: Sendable, Hashable {
 extension ImageEngine {
     /// Reads a picture's header and what the file says of the photo, without decoding any pixel.
     ///
-    /// The first bytes of a file are enough for most JPEGs and PNGs. The EXIF block of a TIFF is
-    /// not read. Blocks of more than 1 MiB are left out. The start of a raw file is enough, too, if
-    /// it contains the file's directories: without the JPEG, the size is that of the raw data.
+    /// The first bytes of a file are enough for most JPEGs and PNGs. Blocks of more than 1 MiB are
+    /// left out. The start of a raw file is enough, too, if it contains the file's directories:
+    /// without the JPEG, the size is that of the raw data.
     ///
     /// - Throws: the errors of ``inspect(_:limits:)``.
     public static func header(

@@ -1,5 +1,6 @@
 import OperationsTestSupport
 import PhotoImaging
+import RawFiles
 import Testing
 
 @Suite(.ownThreads) struct MetadataTests {
@@ -42,6 +43,53 @@ import Testing
             #expect(file.bytes.contains("tiff:Model=\"Holiday\"") == kinds.contains(.xmp))
         }
         #expect(file.bytes.contains("Parade") == kinds.contains(.iptc))
+    }
+
+    /// A gray picture of 2 × 1 pixels as TIFF, which says more of the photo.
+    private static func tiff(isLittle: Bool, _ more: TIFFWriter.Directory) -> [UInt8] {
+        let picture: TIFFWriter.Directory = [
+            (0x100, .short(2)), (0x101, .short(1)), (0x102, .short(8)), (0x103, .short(1)),
+            (0x106, .short(1)), (0x111, .block([0, 255])), (0x115, .short(1)),
+            (0x116, .short(1)), (0x117, .long(2)),
+        ]
+        let head: [UInt8] =
+            isLittle ? [0x49, 0x49, 42, 0, 0, 0, 0, 0] : [0x4D, 0x4D, 0, 42, 0, 0, 0, 0]
+        return TIFFWriter.file(head: head, isLittle: isLittle, [picture + more])
+    }
+
+    /// libvips does not read these fields.
+    @Test(arguments: [true, false])
+    func exifOfTIFFIsReadAndKept(isLittle: Bool) throws {
+        let taken: TIFFWriter.Directory = [
+            (0x829A, .fractions([(1, 250)])), (0x9003, .text("2021:03:04 05:06:07")),
+        ]
+        let file = Self.tiff(
+            isLittle: isLittle,
+            [
+                (0x10F, .text("Maker")), (0x110, .text("Model 5")),
+                (0x8769, .directories([taken])),
+            ])
+        #expect(try ImageEngine.inspect(file).metadataKinds == [.exif])
+        let header = try ImageEngine.header(of: file)
+        #expect(header.fields.camera == "Maker Model 5")
+        #expect(header.fields.taken == "2021:03:04 05:06:07")
+        #expect(try ImageEngine.exif(of: file) == header.fields)
+        let bitmap = try ImageEngine.decode(file, keeping: .metadata)
+        for format in [ImageFormat.jpeg, .png, .webp] {
+            let copy = try ImageEngine.encode(bitmap, as: format).bytes
+            #expect(try ImageEngine.exif(of: copy) == header.fields, "\(format)")
+        }
+        #expect(try !ImageEngine.decode(file).hasMetadata)
+    }
+
+    @Test func tiffWithoutFieldsHasNone() throws {
+        let file = Self.tiff(isLittle: true, [(0x112, .short(1))])
+        #expect(try ImageEngine.inspect(file).metadataKinds == [])
+        #expect(try ImageEngine.exif(of: file) == ExifFields())
+        // The place of the directory lies beyond the file.
+        let damaged = Self.tiff(
+            isLittle: true, [(0x8769, .claim(type: 4, count: 1, place: 1 << 30))])
+        #expect(try ImageEngine.exif(of: damaged) == ExifFields())
     }
 
     /// A copy has neither the gain map of an HDR photo nor the video of a motion photo.

@@ -178,6 +178,9 @@ typedef struct cvips_decode_options {
     bool keeps_depth, keeps_frames, keeps_metadata;
     // Whether missing or wrong data is no error.
     bool accepts_damage;
+    // A JPEG that has the EXIF block of a TIFF, which libvips does not read; NULL for none.
+    const uint8_t *exif_holder;
+    size_t exif_holder_count;
 } cvips_decode_options;
 
 typedef struct cvips_decoded {

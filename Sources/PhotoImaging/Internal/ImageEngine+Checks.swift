@@ -8,6 +8,8 @@ extension ImageEngine {
         var shim: cvips_info
         /// The bytes of the picture: those of the file, or of the JPEG in a raw file.
         let picture: [UInt8]
+        /// The EXIF block of a TIFF, which libvips does not read, as a JPEG without a picture.
+        let exifHolder: [UInt8]?
     }
 
     /// Reads a header and checks it against the limits.
@@ -35,8 +37,15 @@ extension ImageEngine {
             // The JPEG is copied out of the file.
             info.bufferedBytes += picture.count
         }
+        let exif = format == .tiff ? ExifBlock(ofTIFF: bytes) : nil
+        if let exif {
+            if exif.hasExifFields { info.metadataKinds.insert(.exif) }
+            if let visit { _ = try readFields(exif, visiting: visit) }
+        }
         try limits.check(info)
-        return Header(info: info, shim: header, picture: picture)
+        return Header(
+            info: info, shim: header, picture: picture,
+            exifHolder: exif.map { ExifBlock.head(with: $0.bytes) })
     }
 
     /// The header of a raw file of which the JPEG lies beyond the given bytes, with the size of the
@@ -47,7 +56,7 @@ extension ImageEngine {
         guard case (.raw, let raw?) = try detect(bytes, limits: limits), raw.endsEarly,
             let size = raw.rawSize
         else { return nil }
-        var header = try readFields(of: raw, visiting: visit)
+        var header = try readFields(raw.exif, visiting: visit)
         (header.width, header.height) = (.init(size.width), .init(size.height))
         var info = ImageInfo(format: .raw, header: header)
         info.rawSize = size
@@ -55,14 +64,14 @@ extension ImageEngine {
         return info
     }
 
-    /// Reads the fields of a raw file as those of a JPEG of one pixel.
+    /// Reads fields as those of a JPEG of one pixel.
     static func readFields(
-        of raw: RawFile, visiting visit: HeaderVisit
+        _ exif: ExifBlock, visiting visit: HeaderVisit
     ) throws(ImagingError) -> cvips_info {
-        let head = ExifBlock.head(with: raw.exif.bytes)
+        let head = ExifBlock.head(with: exif.bytes)
         var header = cvips_info()
-        try check(visit.read(head, .raw, nil, &header)) {
-            .decodeFailed(detail: ImageFormat.raw.damage(in: head, reading: "header"))
+        try check(visit.read(head, .jpeg, nil, &header)) {
+            .decodeFailed(detail: ImageFormat.jpeg.damage(in: head, reading: "header"))
         }
         return header
     }

@@ -37,6 +37,21 @@ struct ExifBlock {
     /// Creates a block without fields.
     init() {}
 
+    /// Creates the block of a TIFF file, whose first directory is also that of the picture; nil if
+    /// the file says nothing of the photo.
+    init?(ofTIFF bytes: [UInt8]) {
+        // A large file (BigTIFF) has another number.
+        guard let reader = TIFFReader(bytes), reader.version == 42,
+            let first = reader.directories().first
+        else { return nil }
+        add(first, of: reader)
+        fields[.image]?[Tag.orientation] = nil
+        if fields.allSatisfy(\.value.isEmpty) { return nil }
+    }
+
+    /// Whether there are fields that only EXIF has: of the exposure, or of the place.
+    var hasExifFields: Bool { [.exif, .gps].contains { fields[$0]?.isEmpty == false } }
+
     /// Adds the fields of a structure that the block does not have.
     ///
     /// - Parameter directory: the structure's first directory.

@@ -103,8 +103,8 @@ public enum PhotoRemark: Sendable, Hashable, Codable {
         }
         guard recipe.keepsMetadata else { return remarks }
         for kind in MetadataKind.allCases where info.metadataKinds.contains(kind) {
-            // libvips does not read EXIF in TIFF. The XMP of a raw file says how to develop it.
-            let isRead = kind == .exif ? info.format != .tiff : info.format != .raw
+            // The XMP of a raw file says how to develop it.
+            let isRead = kind == .exif || info.format != .raw
             if !isRead || !format.metadataKinds.contains(kind) {
                 remarks.append(.metadataDropped(kind, as: format))
             }

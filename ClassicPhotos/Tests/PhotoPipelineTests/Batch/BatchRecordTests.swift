@@ -272,6 +272,7 @@ struct PhotoRemarkTests {
         #expect(remarks(on: deep, as: .jpeg) == [.depthReduced(as: .jpeg)])
         let scan = ImageInfo(format: .tiff, size: size, metadataKinds: [.exif])
         #expect(remarks(on: scan) == [.metadataDropped(.exif, as: .tiff)])
+        #expect(remarks(on: scan, as: .jpeg) == [])
     }
 
     @Test func partsOfRawFilesAreNamed() {
