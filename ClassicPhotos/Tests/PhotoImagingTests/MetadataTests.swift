@@ -72,7 +72,7 @@ import Testing
         #expect(try ImageEngine.inspect(file).metadataKinds == [.exif])
         let header = try ImageEngine.header(of: file)
         #expect(header.fields.camera == "Maker Model 5")
-        #expect(header.fields.taken == "2021:03:04 05:06:07")
+        #expect(header.fields.taken == "2021-03-04T05:06:07")
         #expect(try ImageEngine.exif(of: file) == header.fields)
         let bitmap = try ImageEngine.decode(file, keeping: .metadata)
         for format in [ImageFormat.jpeg, .png, .webp] {
