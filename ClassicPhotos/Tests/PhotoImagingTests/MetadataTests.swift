@@ -82,6 +82,14 @@ import Testing
         #expect(try !ImageEngine.decode(file).hasMetadata)
     }
 
+    @Test func exposureInTheFirstDirectoryIsRead() throws {
+        let file = Self.tiff(
+            isLittle: true, [(0x829A, .fractions([(1, 2)])), (0x8827, .short(320))])
+        let fields = try ImageEngine.exif(of: file)
+        #expect(fields.exposure == "1/2" && fields.iso == 320)
+        #expect(try ImageEngine.inspect(file).metadataKinds == [.exif])
+    }
+
     @Test func tiffWithoutFieldsHasNone() throws {
         let file = Self.tiff(isLittle: true, [(0x112, .short(1))])
         #expect(try ImageEngine.inspect(file).metadataKinds == [])

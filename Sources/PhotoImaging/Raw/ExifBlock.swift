@@ -25,6 +25,12 @@ struct ExifBlock {
     private static let imageTags = [
         0x10E, 0x10F, 0x110, 0x112, 0x131, 0x132, 0x13B, 0x4746, 0x8298,
     ]
+    /// What TIFF/EP (ISO 12234-2) has of the exposure in the first directory: its time and program,
+    /// the aperture, the sensitivity, the date, and the lens' values.
+    private static let exposureTags: Set = [
+        0x829A, 0x829D, 0x8822, 0x8827, Tag.taken, 0x9201, 0x9202, 0x9203, 0x9204, 0x9205, 0x9206,
+        0x9207, 0x9208, 0x9209, 0x920A,
+    ]
     /// The maker's notes, sizes in pixels, and offsets of other directories.
     private static let droppedExifTags: Set = [
         Tag.makerNote, 0xA002, 0xA003, Tag.interoperability, Tag.exif, Tag.gps,
@@ -63,8 +69,7 @@ struct ExifBlock {
                 add(entries, to: .interoperability, reader)
             }
         }
-        // TIFF/EP has the time of the exposure in the first directory.
-        add(directory.filter { $0.key == Tag.taken }, to: .exif, reader)
+        add(directory.filter { Self.exposureTags.contains($0.key) }, to: .exif, reader)
         if let gps = reader.directory(directory[Tag.gps]) { add(gps, to: .gps, reader) }
     }
 
