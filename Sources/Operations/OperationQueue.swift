@@ -107,7 +107,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         companion: (any QueueCompanion)? = nil, tasks: (any QueueTasks)? = nil
     ) {
         runsOnWorkers.store(state.executor.isSame(as: .workers), ordering: .relaxed)
-        ownQualityRank.store(state.qualityRank, ordering: .relaxed)
+        ownQualityRank.store(state.qualities.rank, ordering: .relaxed)
         self.state.initialize(to: state)
         self.settings = Locked(settings)
         (self.driver, self.companion, self.tasks) = (driver, companion, tasks)
@@ -124,14 +124,14 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// Makes a queue whose operations a driver runs in place of the workers.
     package convenience init(driver: any QueueDriver, name: String, time: TimeSource) {
         var state = QueueState(executor: .driver)
-        state.clock = time.nanoseconds
+        state.ready.clock = time.nanoseconds
         self.init(state, Settings(name: name, time: time), driver: driver)
     }
 
     deinit {
         QueueRegistry.remove(opaque)
         observers.load(ordering: .acquiring)?.release()
-        state.pointee.qualityMarks.endUse()
+        state.pointee.qualities.marks.endUse()
         state.deinitialize(count: 1)
         state.deallocate()
     }
@@ -149,7 +149,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// The main queue, whatever a subclass returns as its own.
     private static let theMain: OperationQueue = {
         var state = QueueState(executor: .mainThread, width: 1)
-        state.qualityRank = QualityOfService.userInteractive.rank
+        state.qualities.rank = QualityOfService.userInteractive.rank
         return OperationQueue(state, Settings(name: "NSOperationQueue Main Queue"))
     }()
 
@@ -222,7 +222,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// A description of the queue: its name, the number of its operations, and whether it is
     /// suspended.
     open var description: String {
-        let (count, isSuspended) = snapshot { ($0.operationCount, $0.isSuspended) }
+        let (count, isSuspended) = snapshot { ($0.operationCount, $0.slots.isSuspended) }
         let operations = "\(count) operation\(count == 1 ? "" : "s")"
         return "\(label) (\(operations)\(isSuspended ? ", suspended" : ""))"
     }
@@ -313,7 +313,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     ///
     /// - Precondition: not negative, or ``defaultMaxConcurrentOperationCount``.
     open var maxConcurrentOperationCount: Int {
-        get { snapshot { $0.width } }
+        get { snapshot { $0.slots.width } }
         set {
             do { try checkWidth(newValue) } catch { misuse(error) }
             change(.width(min(newValue, Int(Int32.max))))
@@ -326,7 +326,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// operations still leave, unless they override ``Operation/start()``: the queue calls that
     /// override when it resumes.
     open var isSuspended: Bool {
-        get { snapshot { $0.isSuspended } }
+        get { snapshot { $0.slots.isSuspended } }
         set { change(.suspended(newValue)) }
     }
 
@@ -367,12 +367,12 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// a queue, and must not take a lock that is held while any thread makes such a call. For
     /// aging, a time that goes back counts as one that stands still, and a negative time as 0.
     package final var clock: (@Sendable () -> Int64)? {
-        get { snapshot { $0.clock } }
+        get { snapshot { $0.ready.clock } }
         set {
             // The replaced closure is released outside the lock.
             let previous = event { state in
-                let previous = state.clock
-                state.clock = newValue
+                let previous = state.ready.clock
+                state.ready.clock = newValue
                 return previous
             }
             withExtendedLifetime(previous) {}
@@ -393,7 +393,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
             settings.recorder = recorder
             return recorder
         }
-        event { $0.recorder = recorder }
+        event { $0.records.recorder = recorder }
         return recorder
     }
 

@@ -105,7 +105,7 @@ struct Diagnosis {
         }
         let label = queue.label
         if state.isStopped, !operation.needsSlotToLeave(state) { return .leaving(queue: label) }
-        let (executor, readyCount) = queue.snapshot { ($0.executor, $0.readyCount) }
+        let (executor, readyCount) = queue.snapshot { ($0.executor, $0.ready.count) }
         switch executor {
         case .workers: return .ready(queue: label, othersReady: max(0, readyCount - 1))
         case .mainThread: return .waitingForMainThread

@@ -12,7 +12,7 @@ extension Operation {
         var start: UInt64?
         if status.has(.fastPath), !status.has(.claimedAlone) {
             start = queue?.snapshot { state in
-                state.claims.first { $0.isRunning(address) }?
+                state.slots.claims.first { $0.isRunning(address) }?
                     .start.load(ordering: .relaxed)
             }
         } else if hasTask {

@@ -59,7 +59,7 @@ extension OperationQueue {
     }
 
     /// Whether the queue is suspended, whatever an override says.
-    private var isSuspendedItself: Bool { snapshot { $0.isSuspended } }
+    private var isSuspendedItself: Bool { snapshot { $0.slots.isSuspended } }
 }
 
 /// What the operations of a queue are doing.

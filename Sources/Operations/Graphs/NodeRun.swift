@@ -90,7 +90,7 @@ class NodeRun: EntrySource, @unchecked Sendable {
             progress.ready.count -= 1
             filling.append(number: node)
         }
-        if progress.ready.isEmpty { state.sources.remove(self) }
+        if progress.ready.isEmpty { state.ready.sources.remove(self) }
         progress.claimCount += 1
     }
 

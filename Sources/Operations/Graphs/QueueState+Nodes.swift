@@ -72,14 +72,14 @@ extension QueueState {
             return
         }
         if run.progress.ready.isEmpty {
-            sources.insert(run)
+            ready.sources.insert(run)
             run.progress.ready = nodes
         } else {
             run.link(nodes.last, before: run.progress.ready.first)
             run.progress.ready.first = nodes.first
             run.progress.ready.count += nodes.count
         }
-        if run.operation.status.lane > lowestClaimedLane { recallClaims() }
+        if run.operation.status.lane > slots.lowestClaimedLane { slots.recall() }
     }
 
     /// Returns what the nodes of a run do; nil if they do not run as blocks.
@@ -88,7 +88,7 @@ extension QueueState {
     ) -> (unfinished: Int, running: [UInt32], ready: Int)? {
         guard run.progress.phase == .running else { return nil }
         let reference = Unmanaged<EntrySource>.passUnretained(run).toOpaque()
-        let claims = claims.filter { $0.source?.toOpaque() == reference }
+        let claims = slots.claims.filter { $0.source?.toOpaque() == reference }
         for claim in claims { insertKept(by: claim, of: run) }
         let running = claims.map { $0.sourceWords.running.load(ordering: .relaxed) }
         return (
@@ -110,7 +110,7 @@ extension QueueState {
         guard run.progress.phase == .running else { return false }
         let isCancelled = run.isCancelled
         if isCancelled, !run.progress.ready.isEmpty {
-            sources.remove(run)
+            ready.sources.remove(run)
             run.progress.ready = NodeList()
         }
         guard run.progress.claimCount == 0, run.progress.unfinished == 0 || isCancelled else {

@@ -9,18 +9,18 @@ extension OperationQueue {
 
     func setQualityRank(_ rank: Int) {
         QualityOfServiceUse.begins(rank: rank)
-        Operation.perform(eventOffering { $0.qualityChanged(to: rank) })
+        eventOffering { $0.qualityChanged(to: rank) }
     }
 
-    /// Records that the place of the operation has a rank, and promotes the operations ahead of it.
-    ///
-    /// - Returns: The promotions that the caller has to perform.
+    /// Records that the place of the operation has a rank. Returns the promotions of operations
+    /// ahead of it, which the caller has to perform: in its own loop, because each may lead to
+    /// further ones.
     func promoteAhead(of operation: Operation, to rank: Int, byWait: Bool) -> [Promotion] {
         eventOffering { state in
             guard operation.status.phase != .finished else { return [] }
             state.promoteAhead(of: operation.place, to: rank, byWait: byWait)
             state.raiseClaimed(operation)
-            return state.takePromotions() ?? []
+            return state.takePromotions()
         }
     }
 
@@ -43,11 +43,7 @@ extension OperationQueue {
 
     private func promoteAll(to rank: Int) {
         guard rank > 0 else { return }
-        let promotions = eventOffering { state in
-            state.promoteAhead(of: state.ring.tail, to: rank, byWait: true)
-            return state.takePromotions() ?? []
-        }
-        Operation.perform(promotions)
+        eventOffering { $0.promoteAhead(of: $0.ring.tail, to: rank, byWait: true) }
     }
 }
 
@@ -56,17 +52,11 @@ extension QueueState {
     func quality(of operation: Operation) -> QualityOfServiceState {
         let state = operation.status
         var quality = state.quality
-        if state.phase != .finished { _ = qualityMarks.apply(to: &quality, at: operation.place) }
+        if state.phase != .finished { _ = qualities.marks.apply(to: &quality, at: operation.place) }
         return quality
     }
 
     // MARK: Promotions
-
-    mutating func takePromotions() -> [Promotion]? {
-        if promotions == nil { return nil }
-        defer { promotions = nil }
-        return promotions
-    }
 
     /// Promotes the operations before `place` to at least `rank`, the rank of the operation at
     /// `place`.
@@ -76,7 +66,7 @@ extension QueueState {
     @inline(__always)
     mutating func promoteAhead(of place: Int, to rank: Int, byWait isByWait: Bool = false) {
         guard rank > 0, !ignoresQuality else { return }
-        let newly = qualityMarks.raise(before: place, to: rank)
+        let newly = qualities.marks.raise(before: place, to: rank)
         if QualityOfServiceUse.isOn { raised(newly, to: rank, byWait: isByWait) }
     }
 
@@ -91,38 +81,31 @@ extension QueueState {
     // The use of qualities begins and ends under the queue's lock. See "Where qualities are in use"
     // in Urgency.md.
 
-    /// Whether qualities decide what is claimed.
-    var usesQuality: Bool {
-        @inline(__always) get { qualityMarks.areInUse }
-    }
-
     /// Begins to use qualities in this queue, because one of its operations has this rank, if the
     /// rank makes the operation more or less urgent than usual.
     @inline(never)
     mutating func beginQuality(at rank: Int) {
-        guard !usesQuality, Urgency(rank: rank) != .usual, !isEmpty, !ignoresQuality else { return }
-        qualityMarks.beginUse()
+        guard !isEmpty, !ignoresQuality, qualities.begin(at: rank) else { return }
         // The claims keep operations that become ready, without asking for their urgency.
-        recallClaims()
+        slots.recall()
     }
 
     /// Ends to use qualities in this queue, if it is empty, and its executor has no reference to it
     /// that came of a quality.
     @inline(never)
     mutating func endQualityIfUnused() {
-        if isEmpty, offered.areUsual { qualityMarks.endUse() }
+        if isEmpty { qualities.endIfUnused() }
     }
 
-    /// Sets the rank of the queue's own quality, and promotes the operations of the queue. Returns
-    /// the promotions that the caller has to perform.
-    mutating func qualityChanged(to rank: Int) -> [Promotion] {
-        guard !ignoresQuality else { return [] }
-        qualityRank = rank
-        guard rank > 0 else { return [] }
-        qualityMarks.raiseByQueue(before: ring.tail, to: rank)
+    /// Sets the rank of the queue's own quality, and promotes the operations of the queue.
+    mutating func qualityChanged(to rank: Int) {
+        guard !ignoresQuality else { return }
+        qualities.rank = rank
+        decideAboutBlocks()
+        guard rank > 0 else { return }
+        qualities.marks.raiseByQueue(before: ring.tail, to: rank)
         beginQuality(at: rank)
         promote(ring.head..<ring.tail, to: rank)
-        return takePromotions() ?? []
     }
 
     /// Finds the operations for which promotion at the time of their claim is not enough:
@@ -144,16 +127,16 @@ extension QueueState {
             found.append(Promotion(operation: operation, rank: rank))
         }
         guard !found.isEmpty else { return }
-        promotions = (promotions ?? []) + found
+        laterEffects.promote(found)
         // The operations in batches were claimed without the promotion.
-        recallClaims()
+        slots.recall()
     }
 
     // MARK: Claiming
 
     /// Whether claimed operations have to be promoted because of their place.
     var hasPromotedPlaces: Bool {
-        usesQuality && qualityMarks.end > ring.head
+        qualities.areInUse && qualities.marks.end > ring.head
     }
 
     /// Promotes an entry that is being claimed because of its place. A block gets its operation, if
@@ -164,7 +147,7 @@ extension QueueState {
         let operation = materialize(place)
         operation._withUnsafeGuaranteedRef { operation in
             _ = operation.exchange { state in
-                state.qualityEvent { qualityMarks.apply(to: &$0, at: place) }
+                state.qualityEvent { qualities.marks.apply(to: &$0, at: place) }
             }
         }
         return .operation(operation)
@@ -173,7 +156,7 @@ extension QueueState {
     /// Returns the quality of a block, including the promotion of its place.
     func quality(ofBlock block: Entry, at place: Int) -> QualityOfServiceState {
         var quality = QualityOfServiceState(inferred: Int(block.rank))
-        _ = qualityMarks.apply(to: &quality, at: place)
+        _ = qualities.marks.apply(to: &quality, at: place)
         return quality
     }
 }

@@ -27,12 +27,13 @@ extension OperationQueue {
     /// begins.
     package final var canTakeSeveral: Bool {
         snapshot { state in
-            state.readyCount > 1 && (state.width < 0 || state.running + 1 < state.width)
+            state.ready.count > 1
+                && (!state.slots.isLimited || state.slots.taken + 1 < state.slots.width)
         }
     }
 
     /// Whether the queue is suspended or has a width of 0, and so starts nothing.
-    package final var isOnHold: Bool { snapshot { $0.isSuspended || $0.width == 0 } }
+    package final var isOnHold: Bool { snapshot { $0.slots.isSuspended || $0.slots.width == 0 } }
 
     /// All unfinished operations, barriers included, in the order in which they were added.
     package final var unfinished: [Operation] {

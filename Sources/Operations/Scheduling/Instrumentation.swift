@@ -43,7 +43,8 @@ extension OperationQueue {
             guard isInUse() else { return }
             self.instrumentation.bitwiseOr(
                 instrumentation.rawValue, ordering: .acquiringAndReleasing)
-            state.isInstrumented = true
+            state.records.isInstrumented = true
+            state.decideAboutBlocks()
             state.materializeRunning()
         }
     }
@@ -54,8 +55,9 @@ extension OperationQueue {
             let rest = self.instrumentation.bitwiseAnd(
                 ~instrumentation.rawValue, ordering: .acquiringAndReleasing
             ).newValue
-            state.isInstrumented = rest != 0
-            if rest & Instrumentation.observed.rawValue == 0 { state.markOfBlocks = 0 }
+            state.records.isInstrumented = rest != 0
+            state.decideAboutBlocks()
+            if rest & Instrumentation.observed.rawValue == 0 { state.records.markOfBlocks = 0 }
         }
     }
 }

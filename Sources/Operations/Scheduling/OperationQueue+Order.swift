@@ -12,12 +12,13 @@ extension OperationQueue {
     /// - Complexity: setting the order takes O(m log m), with m operations that have a deadline or
     ///   whose priority was changed in the queue; O(n log n) with aging or groups.
     public final var order: OperationQueueOrder {
-        get { snapshot { $0.order.setting } }
+        get { snapshot { $0.ready.order.setting } }
         set {
             guard !isMain else { return }
             eventOffering {
                 $0.arrange(
-                    order: newValue, agingSpan: $0.order.agingSpan, hasGroups: $0.order.hasGroups)
+                    order: newValue, agingSpan: $0.ready.order.agingSpan,
+                    hasGroups: $0.ready.order.hasGroups)
             }
             // Operations that depend on later ones may now wait for each other.
             if newValue == .fifo, operationCount > 0 { CycleWatch.suspect() }
@@ -45,7 +46,7 @@ extension OperationQueue {
     /// - Complexity: setting the span takes O(n log n). While it is set, adding an operation and
     ///   starting one take O(log n).
     public final var aging: Duration? {
-        get { snapshot { $0.order.agingSpan }.map { .nanoseconds($0) } }
+        get { snapshot { $0.ready.order.agingSpan }.map { .nanoseconds($0) } }
         set {
             if let newValue, newValue <= .zero {
                 misuse("the aging of \(label) is \(newValue): set a longer time, or nil for none")
@@ -54,7 +55,8 @@ extension OperationQueue {
             let span = newValue.map { max(Int64(clamping: $0.wholeNanoseconds), 1) }
             eventOffering {
                 $0.arrange(
-                    order: $0.order.setting, agingSpan: span, hasGroups: $0.order.hasGroups)
+                    order: $0.ready.order.setting, agingSpan: span,
+                    hasGroups: $0.ready.order.hasGroups)
             }
         }
     }

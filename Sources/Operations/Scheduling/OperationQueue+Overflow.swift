@@ -35,12 +35,15 @@ extension OperationQueue {
     /// - Complexity: an addition takes O(workers that run operations of the queue), amortized.
     ///   Setting a limit takes O(operations and blocks in the queue), in short holds of the lock.
     public final var overflow: OperationQueueOverflow? {
-        get { snapshot { $0.overflow?.setting } }
+        get { snapshot { $0.room.overflow?.setting } }
         set {
             guard !isMain else { return }
             if newValue != nil, event({ $0.beginLimiting() }) { exemptNodes() }
             event { state in
-                state.overflow?.setting = newValue
+                // The queue may have been empty in between, and forgotten it.
+                if newValue != nil { _ = state.beginLimiting() }
+                state.room.overflow?.setting = newValue
+                if state.isEmpty { state.room.endIfUnused() }
                 state.decideAboutBlocks()
                 AdditionSteps.limiting.set(newValue != nil, in: self)
             }
@@ -108,7 +111,7 @@ extension OperationQueue {
     /// Records that there is room for an operation, because capacity was reserved for it.
     final func expect(_ operation: Operation) {
         guard AdditionSteps.of(self).contains(.limiting) else { return }
-        event { _ = $0.overflow?.arriving.insert(ObjectIdentifier(operation)) }
+        event { _ = $0.room.overflow?.arriving.insert(ObjectIdentifier(operation)) }
     }
 
     /// Forgets operations that are not about to be added any more.
@@ -174,53 +177,47 @@ extension QueueState {
 
     /// Prepares for a limit. Returns whether the queue has none now.
     mutating func beginLimiting() -> Bool {
-        if overflow == nil {
-            overflow = OverflowState()
-            decideAboutBlocks()
+        if room.overflow == nil {
+            room.overflow = OverflowState()
         }
-        return overflow?.setting == nil
+        return room.overflow?.setting == nil
     }
 
     /// Finds room for an operation that is about to be added.
     mutating func makeRoom(for operation: Operation) -> Room {
         let id = ObjectIdentifier(operation)
-        guard let setting = overflow?.setting, !operation.isNeverDisplaced,
-            overflow?.arriving.contains(id) != true
+        guard let setting = room.overflow?.setting, !operation.isNeverDisplaced,
+            room.overflow?.arriving.contains(id) != true
         else { return .room }
         if limitedCount < setting.capacity {
-            overflow?.arriving.insert(id)
+            room.overflow?.arriving.insert(id)
             return .room
         }
         if setting.dropsOldest {
             if let oldest = nextToDisplace() {
-                overflow?.displaced.insert(ObjectIdentifier(oldest))
+                room.overflow?.displaced.insert(ObjectIdentifier(oldest))
                 if take(oldest) {
-                    overflow?.arriving.insert(id)
+                    room.overflow?.arriving.insert(id)
                     return .taking(oldest, capacity: setting.capacity)
                 }
-                overflow?.undecidedCount += 1
+                room.overflow?.undecidedCount += 1
                 return .displacing(oldest, capacity: setting.capacity)
             }
-            if let overflow, overflow.firstPlace < ring.tail { return .searching }
+            if let overflow = room.overflow, overflow.firstPlace < ring.tail { return .searching }
         }
-        overflow?.rejected.insert(id)
+        room.overflow?.rejected.insert(id)
         return .none(capacity: setting.capacity)
-    }
-
-    /// The largest batch in a queue that may have a limit.
-    var mostInLimitedBatch: Int {
-        overflow?.setting.map { max(1, $0.capacity / 8) } ?? .max
     }
 
     /// The number of operations that is limited.
     private var limitedCount: Int {
-        guard let overflow else { return 0 }
-        var count = operationCount + capacityQueue.reservationCount + overflow.arriving.count
+        guard let overflow = room.overflow else { return 0 }
+        var count = operationCount + room.capacity.reservationCount + overflow.arriving.count
         count += overflow.undecidedCount - overflow.displaced.count
         if overflow.displaced.isEmpty { return count }
         // A displaced operation that a worker had taken already ends in its claim, and is then not
         // among those that the queue counts.
-        for claim in claims {
+        for claim in slots.claims {
             claim.forEachTaken { entry in
                 guard let operation = entry.operation?.takeUnretainedValue(),
                     operation.status.phase == .finished,
@@ -239,15 +236,15 @@ extension QueueState {
     /// What may not be dropped at one time may not be dropped later either. So each place is looked
     /// at once.
     private mutating func nextToDisplace() -> Operation? {
-        var place = max(overflow?.firstPlace ?? 0, ring.head)
+        var place = max(room.overflow?.firstPlace ?? 0, ring.head)
         let end = min(place + OperationQueue.placesAtOnce, ring.tail)
         var found: Operation?
         while found == nil, place < end {
             found = droppable(at: place)
             place += 1
-            overflow?.visitedCount += 1
+            room.overflow?.visitedCount += 1
         }
-        overflow?.firstPlace = place
+        room.overflow?.firstPlace = place
         return found
     }
 
@@ -261,7 +258,8 @@ extension QueueState {
         }
         let (id, state) = (ObjectIdentifier(operation), operation.status)
         guard !operation.hasBegun(state), !operation.isNeverDisplaced,
-            overflow?.displaced.contains(id) == false, overflow?.exempt.contains(id) == false
+            room.overflow?.displaced.contains(id) == false,
+            room.overflow?.exempt.contains(id) == false
         else { return nil }
         if state.phase == .queued, state.has(.fastPath), !isInList(operation, state) {
             // A worker may have claimed the operation, and runs another one before it.
@@ -296,29 +294,29 @@ extension QueueState {
 
     /// Records whether an operation that was chosen is dropped, or has begun meanwhile.
     mutating func displacementWasDecided(of operation: Operation, _ isDropped: Bool) {
-        overflow?.undecidedCount -= 1
-        if !isDropped { overflow?.displaced.remove(ObjectIdentifier(operation)) }
+        room.overflow?.undecidedCount -= 1
+        if !isDropped { room.overflow?.displaced.remove(ObjectIdentifier(operation)) }
     }
 
     /// Keeps operations from being dropped. Those that have finished may have left.
     mutating func exempt(_ operations: ArraySlice<Operation>) {
         for operation in operations where operation.status.phase != .finished {
-            overflow?.exempt.insert(ObjectIdentifier(operation))
+            room.overflow?.exempt.insert(ObjectIdentifier(operation))
         }
     }
 
     /// Records that an operation is in the queue.
     mutating func arrivedInRoom(_ operation: Operation) {
         let id = ObjectIdentifier(operation)
-        overflow?.arriving.remove(id)
-        if overflow?.rejected.remove(id) != nil { overflow?.displaced.insert(id) }
+        room.overflow?.arriving.remove(id)
+        if room.overflow?.rejected.remove(id) != nil { room.overflow?.displaced.insert(id) }
     }
 
     /// Forgets an operation that is not about to be added any more. One that was added is not
     /// affected.
     mutating func forgetRoom(for operation: Operation) {
-        overflow?.arriving.remove(ObjectIdentifier(operation))
-        overflow?.rejected.remove(ObjectIdentifier(operation))
+        room.overflow?.arriving.remove(ObjectIdentifier(operation))
+        room.overflow?.rejected.remove(ObjectIdentifier(operation))
     }
 }
 

@@ -27,19 +27,19 @@ extension OperationQueue {
     func eventOffering<Result>(
         _ body: (inout QueueState) -> Result, unoffered: (inout QueueState) -> Void = { _ in }
     ) -> Result {
-        typealias Outcome = (Result, QueueOffer?, (any QueueRecorder)?)
-        let (result, offer, changes): Outcome = event { state in
+        typealias Outcome = (Result, QueueOffer?, QueueEffects?)
+        let (result, offer, effects): Outcome = event { state in
             let result = body(&state)
-            let changes = state.takeChanges()
+            let effects = state.takeEffects()
             let urgency = state.offer()
             unoffered(&state)
-            guard let urgency else { return (result, nil, changes) }
+            guard let urgency else { return (result, nil, effects) }
             let offer = QueueOffer(
                 queue: .passRetained(self), executor: state.executor, urgency: urgency)
-            return (result, offer, changes)
+            return (result, offer, effects)
         }
         offer?.accept()
-        if let changes { changes.notifyObservers() }
+        if let effects { effects.perform() }
         return result
     }
 
@@ -47,7 +47,7 @@ extension OperationQueue {
     @inline(__always)
     private func publish() {
         let competing: UInt64 = state.pointee.hasCompetingWork ? 1 : 0
-        let hints = UInt64(state.pointee.recallEpoch) << 1 | competing
+        let hints = UInt64(state.pointee.slots.recallEpoch) << 1 | competing
         if self.hints.load(ordering: .relaxed) != hints {
             self.hints.store(hints, ordering: .relaxed)
         }
@@ -131,7 +131,7 @@ extension OperationQueue {
         }
         if isObserved { recordAddition(of: operation) }
         let reference = Unmanaged.passRetained(consume operation)
-        let (added, isSuspicious, promotions) = eventOffering({ state in
+        let (added, isSuspicious) = eventOffering({ state in
             let wasEmpty = state.isEmpty
             let added = reference._withUnsafeGuaranteedRef {
                 state.add($0, to: self, isRetained: true)
@@ -141,11 +141,10 @@ extension OperationQueue {
             // Once the lock is released, a worker may end and release the operation.
             if added?.isHandledAfterAdding == true { _ = reference.retain() }
             let isSuspicious = added.map { state.mayCloseCircle($0) } == true
-            return (added, isSuspicious, state.takePromotions())
+            return (added, isSuspicious)
         })
         guard let added else { throw misuseOfAddition(reference.takeRetainedValue()) }
         if isSuspicious { CycleWatch.suspect() }
-        if let promotions { Operation.perform(promotions) }
         guard added.isHandledAfterAdding else { return }
         let operation = reference.takeRetainedValue()
         if added.quality.isGivenByQueue { operation.promoteDependenciesAfterAdding() }
@@ -203,7 +202,7 @@ extension OperationQueue {
         if isObserved { recordAddition(of: references) }
         for range in Self.parts(of: references, arePlain: arePlain, isBehindLeader: leader != nil) {
             let part = references[range]
-            let (refused, promotions) = eventOffering { state in
+            let refused = eventOffering { state in
                 let wasEmpty = state.isEmpty
                 var free = leader.map { state.makePlaces(part.count, behind: $0) }
                 if free == nil { state.makeSpace(for: references.count - range.lowerBound) }
@@ -214,15 +213,16 @@ extension OperationQueue {
                         if let added, state.mayCloseCircle(added, isBeforeOthers: leader != nil) {
                             isSuspicious = true
                         }
-                        if leader != nil { state.overflow?.exempt.insert(ObjectIdentifier($0)) }
+                        if leader != nil {
+                            state.room.overflow?.exempt.insert(ObjectIdentifier($0))
+                        }
                         return added == nil && !reserved
                     }
                 }
                 if wasEmpty, !state.isEmpty { _ = Unmanaged.passRetained(self) }
                 finish(&state)
-                return (refused, state.takePromotions())
+                return refused
             }
-            if let promotions { Operation.perform(promotions) }
             if let refused {
                 misuse(misuseOfAddition(refused.takeUnretainedValue(), among: operations))
             }
@@ -343,24 +343,20 @@ extension OperationQueue {
 
     func change(_ change: QueueState.Change) {
         guard !isMain else { return }
-        let declined = eventOffering { state in
-            state.changed(change)
-            return state.takeDeclined()
-        }
-        reevaluateReadiness(of: declined)
+        eventOffering { $0.changed(change) }
     }
 
     // MARK: Overrides of `isReady`
 
     /// The number of events so far that read such overrides again.
-    var eventNumber: Int { snapshot { $0.eventNumber } }
+    var eventNumber: Int { snapshot { $0.ready.declined.eventNumber } }
 
     /// Records that only its override of `isReady` keeps the operation from starting. Returns true
     /// if the caller must read the override again, because an event has occurred since the event
     /// with this number.
     @inline(never)
     func recordDecline(of operation: Operation, since number: Int) -> Bool {
-        event { $0.recordDecline(of: operation) && $0.eventNumber != number }
+        event { $0.recordDecline(of: operation) && $0.ready.declined.eventNumber != number }
     }
 
     private func reevaluateReadiness(of declined: [QueueState.Reference]) {

@@ -52,6 +52,11 @@ struct OverflowState {
     /// How many places were looked at for an operation to displace.
     var visitedCount = 0
 
+    /// Whether there is a limit, or an operation is about to be added for which one counted.
+    var isUsed: Bool {
+        setting != nil || undecidedCount > 0 || !arriving.isEmpty || !rejected.isEmpty
+    }
+
     /// Forgets an operation that leaves the queue.
     mutating func leaves(_ operation: Operation) {
         let id = ObjectIdentifier(operation)

@@ -4,13 +4,11 @@
 import Synchronization
 
 extension QueueState {
-    /// Decides ``takesBlocks`` and ``recordsArrivals`` anew, because one of the conditions has
-    /// changed.
+    /// Decides ``takesBlocks`` anew, because one of the conditions has changed.
     mutating func decideAboutBlocks() {
-        recordsArrivals = notifiesEach || overflow != nil
         takesBlocks =
-            qualityRank == 0 && order.isDefault && !notifiesEach && overflow?.setting == nil
-            && !isInstrumented && executor.isSame(as: .workers)
+            qualities.rank == 0 && ready.order.isDefault && !records.notifiesEach
+            && !room.isLimited && !records.isInstrumented && executor.isSame(as: .workers)
     }
 
     /// Adds a block at the end. The ring takes over the reference of the entry.
@@ -23,15 +21,15 @@ extension QueueState {
     /// Puts a block that was claimed and not begun back to where it was claimed.
     mutating func putBack(at place: Int, from claim: Claim) {
         if claim.isCancelled { return ring.setReady(place, lane: OperationRing.cancelledLane) }
-        if order.isStrict { order.moveBack(to: place) }
+        if ready.order.isStrict { ready.order.moveBack(to: place) }
         becameReady(at: place)
     }
 
     @inline(__always)
     private mutating func becameReady(at place: Int) {
         ring.setReady(place, lane: PriorityLanes.normal)
-        readyCount += 1
-        if PriorityLanes.normal > lowestClaimedLane { recallClaims() }
+        ready.count += 1
+        if PriorityLanes.normal > slots.lowestClaimedLane { slots.recall() }
     }
 
     // MARK: Operations for blocks
@@ -58,7 +56,7 @@ extension QueueState {
     /// - Complexity: O(workers).
     mutating func materializeRunning() {
         returnAllRests()
-        for claim in claims { materializeRunning(in: claim) }
+        for claim in slots.claims { materializeRunning(in: claim) }
     }
 
     /// Makes the operation of the block that the owner of a claim runs, if it runs one.
@@ -92,10 +90,10 @@ extension QueueState {
     ///
     /// - Complexity: O(places).
     mutating func dropBlocks() {
-        if isInstrumented || notifiesEach { return materializeAll() }
+        if records.isInstrumented || records.notifiesEach { return materializeAll() }
         let dropped = ring.moveReady(
             from: PriorityLanes.normal, to: OperationRing.cancelledLane, where: \.isBlock)
-        readyCount -= dropped
+        ready.count -= dropped
         droppedCount += dropped
     }
 
@@ -111,7 +109,7 @@ extension QueueState {
         }
         _ = operation.exchange { $0.enqueued(reserved: false, qualityRank: 0) }
         operation.sequence.store(place, ordering: .relaxed)
-        operation.mark.store(markOfBlocks, ordering: .relaxed)
+        operation.mark.store(records.markOfBlocks, ordering: .relaxed)
         let reference = Reference.passRetained(operation)
         ring.replace(place, by: .operation(reference))
         operation.queueReference.store(queue, ordering: .releasing)

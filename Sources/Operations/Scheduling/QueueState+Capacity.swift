@@ -4,29 +4,22 @@ import OperationsRuntime
 
 extension QueueState {
     /// Makes each operation leave right after its end from now on, so that free capacity is seen at
-    /// once. The queue is empty again before this ends; see ``endCapacityIfUnused()``.
+    /// once. This ends when the queue is empty; see ``QueueRoom/endIfUnused()``.
     mutating func beginLeavingOneByOne() {
-        capacityQueue.begin()
+        room.capacity.begin()
         returnAllRests()
-        recallClaims()
-    }
-
-    /// Ends what ``beginLeavingOneByOne()`` has begun, if the queue is empty and nobody has
-    /// anything to do with its capacity.
-    @inline(never)
-    mutating func endCapacityIfUnused() {
-        if isEmpty { capacityQueue.end() }
+        slots.recall()
     }
 
     /// Reserves capacity for a caller that has not waited. Returns false if the caller must wait;
     /// nil if the caller must first call ``beginLeavingOneByOne()`` in another hold of the lock.
     mutating func reserveCapacityAtOnce(below limit: Int) -> Bool? {
-        if !capacityQueue.isUsed {
+        if !room.capacity.isUsed {
             // In the claims, operations may end while this hold of the lock counts.
-            guard claims.isEmpty else { return nil }
-            capacityQueue.begin()
+            guard slots.claims.isEmpty else { return nil }
+            room.capacity.begin()
         }
-        return capacityQueue.admitAtOnce(below: limit, unfinished: operationCount)
+        return room.capacity.admitAtOnce(below: limit, unfinished: operationCount)
     }
 
     /// Admits capacity waiters after an operation has left.
@@ -35,5 +28,5 @@ extension QueueState {
 
     /// Returns the capacity waiters whose reservations are made now. The caller wakes them after
     /// it has released the lock.
-    mutating func admittedWaiters() -> [Waiter] { capacityQueue.admit(unfinished: operationCount) }
+    mutating func admittedWaiters() -> [Waiter] { room.capacity.admit(unfinished: operationCount) }
 }

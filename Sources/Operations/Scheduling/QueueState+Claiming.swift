@@ -5,7 +5,7 @@ import OperationsRuntime
 extension QueueState {
     /// Returns the place and lane of the operation to start next.
     mutating func best() -> (place: Int, lane: Int)? {
-        order.isDefault ? bestByPriority() : bestInOrder()
+        ready.order.isDefault ? bestByPriority() : bestInOrder()
     }
 
     @inline(__always)
@@ -16,7 +16,7 @@ extension QueueState {
             if ring.readyCount(lane) > 0 { place = ring.firstReady(lane) }
             // A barrier that waits for its turn does not block the operations before it.
             if let found = place, !isEligible(found, limit: limit) { place = nil }
-            if !rescheduled.isEmpty, let first = rescheduled.first(lane, upTo: limit),
+            if !ready.rescheduled.isEmpty, let first = ready.rescheduled.first(lane, upTo: limit),
                 first.key.isBefore(place ?? Int.max)
             {
                 place = first.place
@@ -47,11 +47,11 @@ extension QueueState {
         if ring.isReady(place, lane: lane) {
             ring.clearReady(place, lane: lane)
         } else {
-            if order.hasGroups { rescheduled.starts(place) }
+            if ready.order.hasGroups { ready.rescheduled.starts(place) }
             _ = removeReadyOutOfOrder(place)
         }
-        if order.isStrict { order.advance(to: place + 1) }
-        readyCount -= 1
+        if ready.order.isStrict { ready.order.advance(to: place + 1) }
+        ready.count -= 1
         return (entry, place, lane)
     }
 
@@ -88,8 +88,8 @@ extension QueueState {
     ) -> Work {
         // The queue was given another executor while the reference was on its way.
         guard executor.isSame(as: claimant) else { return .none }
-        offered.remove(urgency)
-        if usesQuality { endQualityIfUnused() }
+        qualities.offered.remove(urgency)
+        if qualities.areInUse { endQualityIfUnused() }
         let work = self.claim(claim, offered: urgency, cores: cores)
         #if DEBUG
         if case .none = work { return claimAgain(claim, offered: urgency, cores: cores) }
@@ -105,7 +105,7 @@ extension QueueState {
                 continue
             }
             claim.claimed(
-                slots: .none, recallEpoch: recallEpoch, lane: OperationRing.cancelledLane
+                slots: .none, recallEpoch: slots.recallEpoch, lane: OperationRing.cancelledLane
             ) { filling in
                 filling.append(first.entry, at: first.place)
                 while !claimsIndividually, filling.count < Claim.capacity,
@@ -113,9 +113,9 @@ extension QueueState {
                 {
                     filling.append(next.entry, at: next.place)
                 }
-                if usesQuality { filling.keepsNoSuccessors() }
+                if qualities.areInUse { filling.keepsNoSuccessors() }
             }
-            register(claim)
+            slots.register(claim)
             return .claim
         }
         return nil
@@ -123,7 +123,7 @@ extension QueueState {
 
     /// - Parameter urgency: the urgency of the operations to claim; nil for any.
     mutating func claimReady(_ claim: Claim, _ urgency: Urgency?, cores: Int) -> Work? {
-        guard !isSuspended, hasFreeSlot, readyCount > 0 else { return nil }
+        guard slots.mayBegin, ready.count > 0 else { return nil }
         if claimsByLanes {
             claimByLanes(claim, cores: cores)
             return .claim
@@ -137,7 +137,7 @@ extension QueueState {
                 isSingle(operation)
             {
                 if !mayClaim(operation) {
-                    if order.isStrict { blockRest(operation) }
+                    if ready.order.isStrict { blockRest(operation) }
                     if let refused = retainedIfObserved(operation) { return .refused(refused) }
                     refusals += 1
                     // The remaining operations are left to the next offer, because other threads
@@ -148,9 +148,10 @@ extension QueueState {
                 }
                 continue
             }
-            let size = batchSize(of: readyCount + 1, cores: cores)
+            let size = batchSize(of: ready.count + 1, cores: cores)
             claim.claimed(
-                slots: slotsOfClaim, recallEpoch: recallEpoch, urgency: urgency ?? .usual,
+                slots: slots.slotsOfClaim, recallEpoch: slots.recallEpoch,
+                urgency: urgency ?? .usual,
                 lane: first.lane
             ) { filling in
                 filling.append(first.entry, at: first.place)
@@ -162,7 +163,7 @@ extension QueueState {
                 }
                 isFilled(&filling)
             }
-            register(claim)
+            slots.register(claim)
             return .claim
         }
         return nil
@@ -171,13 +172,14 @@ extension QueueState {
     /// Whether nothing but the ring's lanes decides what is claimed next, and one claim may take
     /// several entries.
     private var claimsByLanes: Bool {
-        order.isDefault && unbatchableCount == 0 && rescheduled.isEmpty && !claimsIndividually
-            && !usesQuality
+        ready.order.isDefault && unbatchableCount == 0 && ready.rescheduled.isEmpty
+            && !claimsIndividually
+            && !qualities.areInUse
     }
 
     private mutating func claimByLanes(_ claim: Claim, cores: Int) {
-        let size = batchSize(of: readyCount, cores: cores)
-        claim.claimed(slots: slotsOfClaim, recallEpoch: recallEpoch) { filling in
+        let size = batchSize(of: ready.count, cores: cores)
+        claim.claimed(slots: slots.slotsOfClaim, recallEpoch: slots.recallEpoch) { filling in
             for lane in (0..<PriorityLanes.count).reversed()
             where filling.count < size && ring.readyCount(lane) > 0 {
                 ring.takeReady(lane, limit: size - filling.count) { entries, place, count in
@@ -185,29 +187,17 @@ extension QueueState {
                 }
                 filling.lowestLane = lane
             }
-            readyCount -= filling.count
+            ready.count -= filling.count
             isFilled(&filling)
         }
-        register(claim)
+        slots.register(claim)
     }
 
     @inline(__always)
     private mutating func isFilled(_ filling: inout Claim.Filling) {
-        if isInstrumented { materialize(in: &filling) }
-        if filling.count > 1 { lowestClaimedLane = min(lowestClaimedLane, filling.lowestLane) }
-        if usesQuality { filling.keepsNoSuccessors() }
-    }
-
-    @inline(__always)
-    private mutating func register(_ claim: Claim) {
-        running += claim.slotCount
-        claims.append(claim)
-    }
-
-    /// A claim takes a slot for each entry while bodies suspend, so that the owner need not come
-    /// back for another slot whenever a body does.
-    private var slotsOfClaim: Claim.Slots {
-        @inline(__always) get { bodiesSuspend ? .each : .one }
+        if records.isInstrumented { materialize(in: &filling) }
+        if filling.count > 1 { slots.holds(lane: filling.lowestLane) }
+        if qualities.areInUse { filling.keepsNoSuccessors() }
     }
 
     /// Whether an operation is claimed by itself.
@@ -222,25 +212,14 @@ extension QueueState {
         }
         guard isClaimed else { return false }
         _ = operation.retain()
-        if takesSlot { running += 1 }
+        if takesSlot { slots.take() }
         return true
     }
 
-    /// The approximate time that another worker needs to wake up.
-    private static let smallNanoseconds: UInt64 = 4_000
-
-    /// Returns the number of entries to claim: one, unless many are ready that take almost no time.
+    /// Returns the number of entries to claim.
     @inline(__always)
     func batchSize(of readyCount: Int, cores: Int) -> Int {
-        guard typicalNanoseconds < Self.smallNanoseconds, mayBatch else { return 1 }
-        let time = typicalNanoseconds + 1
-        // Work this small is done sooner than it is shared.
-        let least = Int(Self.smallNanoseconds / time)
-        let share = readyCount / cores
-        // The claim takes a slot for each entry then; see `slotsOfClaim`.
-        var most = bodiesSuspend && width >= 0 ? min(32, max(1, width - running)) : 32
-        // Claims keep what has ended, which a limited queue holds beside what its limit counts.
-        if overflow != nil { most = min(most, mostInLimitedBatch) }
-        return min(max(share, least, 1), most, Int(16 * Self.smallNanoseconds / time))
+        guard slots.pace.isQuick, mayBatch else { return 1 }
+        return slots.batchSize(of: readyCount, cores: cores, most: room.mostInBatch)
     }
 }

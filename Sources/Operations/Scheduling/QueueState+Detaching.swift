@@ -1,28 +1,8 @@
-// Detaches suspended async bodies from their claims, and learns from claims how long operations
-// take. See RunningAsyncBodies.md.
+// Detaches suspended async bodies from their claims. See RunningAsyncBodies.md.
 
 import Synchronization
 
 extension QueueState {
-    /// A duration so long that each operation is claimed by itself until more is known.
-    static var unknownNanoseconds: UInt64 { 1_000_000 }
-
-    /// Learns how long each of the `count` operations of a claim has kept a worker. For an
-    /// operation whose body is suspended, only the time up to the suspension counts.
-    @inline(__always)
-    mutating func learn(_ count: Int, nanoseconds: UInt64, suspends: Bool) {
-        guard count > 0 else { return }
-        bodiesSuspend = suspends
-        #if FIXED_BATCHES
-        // Under the tool that counts instructions, times say nothing; see Benchmarks/instructions.
-        let time: UInt64 = 100
-        #else
-        let time = nanoseconds / UInt64(count)
-        #endif
-        typicalNanoseconds = max(time, (typicalNanoseconds + time) / 2)
-        if time < typicalNanoseconds / 4 { typicalNanoseconds /= 4 }
-    }
-
     /// Detaches the operation that the worker took last, whose body has not run yet and may keep
     /// its thread for long. The operation leaves the queue by itself, and is retained. The rest of
     /// the claim is returned.
@@ -30,7 +10,7 @@ extension QueueState {
         // The time of the claim says nothing. If the claim has a rest, the rest of the next one
         // would be returned as well, so operations are claimed one by one for now.
         claim.hasMisleadingTime = true
-        if claim.hasRest { typicalNanoseconds = Self.unknownNanoseconds }
+        if claim.hasRest { slots.pace.forget() }
         returnRest(of: claim)
         let operation = claim.takeOutLast().retain()
         detached(operation, from: claim)
@@ -65,8 +45,8 @@ extension QueueState {
 
     /// Gives a claim one more slot for its rest, or returns the rest. The claim has no slot for it.
     mutating func addSlotOrReturnRest(of claim: Claim) {
-        guard claim.hasRest, hasFreeSlot else { return returnRest(of: claim) }
-        running += 1
+        guard claim.hasRest, slots.hasFree else { return returnRest(of: claim) }
+        slots.take()
         claim.addSlot()
     }
 }

@@ -22,7 +22,7 @@ extension QueueState {
     /// Keeps later operations from starting in a strict order while the operation that was to start
     /// next waits for permits.
     mutating func blockRest(_ operation: Reference) {
-        order.moveBack(to: operation._withUnsafeGuaranteedRef { $0.place })
+        ready.order.moveBack(to: operation._withUnsafeGuaranteedRef { $0.place })
     }
 
     func retainedIfObserved(_ operation: Reference) -> Reference? {
@@ -33,15 +33,15 @@ extension QueueState {
     /// Claims an operation that was given its permits. Returns false if the operation cannot start
     /// now.
     mutating func grant(_ operation: Operation) -> Bool {
-        guard !isSuspended, hasFreeSlot, firstStrictly(before: operation.place) == nil,
+        guard slots.mayBegin, firstStrictly(before: operation.place) == nil,
             operation.exchange({ $0.permitsGranted() }) != nil
         else { return false }
-        running += 1
-        admitted.append(.passRetained(operation), urgency(of: operation))
+        slots.take()
+        ready.admitted.append(.passRetained(operation), urgency(of: operation))
         return true
     }
 
     mutating func claimAdmitted(_ urgency: Urgency?) -> Work? {
-        admitted.popFirst(urgency).map { .single($0) }
+        ready.admitted.popFirst(urgency).map { .single($0) }
     }
 }

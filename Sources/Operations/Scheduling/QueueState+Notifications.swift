@@ -24,34 +24,27 @@ enum RecordedQueueChange {
 }
 
 extension QueueState {
-    /// Takes the recorder that notifies observers after the lock is released; nil if nothing was
-    /// recorded in this hold of the lock.
-    @inline(__always)
-    mutating func takeChanges() -> (any QueueRecorder)? {
-        guard hasChanges else { return nil }
-        hasChanges = false
-        return recorder
-    }
-
     /// Starts to record each operation that arrives or leaves.
     mutating func beginNotifyingEach() {
-        guard !notifiesEach else { return }
+        guard !records.notifiesEach else { return }
         materializeRunning()
-        notifiesEach = true
-        for claim in claims {
+        var finished: [Operation] = []
+        for claim in slots.claims {
             claim.forEachTaken { entry in
                 guard let operation = entry.operation?.takeUnretainedValue(),
                     operation.status.phase == .finished
                 else { return }
-                alreadyGone.insert(ObjectIdentifier(operation))
+                finished.append(operation)
             }
         }
-        recallClaims()
+        records.beginNotifyingEach(besides: finished)
+        decideAboutBlocks()
+        slots.recall()
     }
 
     mutating func endNotifyingEach() {
-        notifiesEach = false
-        alreadyGone = []
+        records.endNotifyingEach()
+        decideAboutBlocks()
     }
 
     /// The operations according to the records. Operations that are about to leave are still
@@ -62,8 +55,7 @@ extension QueueState {
             var operations: [Operation] = []
             ring.forEach { _, entry in
                 guard let operation = entry.operation?.takeUnretainedValue(),
-                    !operation.status.has(.barrier),
-                    !alreadyGone.contains(ObjectIdentifier(operation))
+                    !operation.status.has(.barrier), !records.isAlreadyGone(operation)
                 else { return }
                 operations.append(operation)
             }
@@ -80,30 +72,16 @@ extension QueueState {
     var countedOperationCount: Int {
         // While each operation leaves by itself, the blocks that were taken have ended.
         var endedBlocks = 0
-        for claim in claims where !claim.isCancelled {
+        for claim in slots.claims where !claim.isCancelled {
             claim.forEachTaken { entry in if entry.isBlock { endedBlocks += 1 } }
         }
-        return ring.count - barriers.count - droppedCount - alreadyGone.count - endedBlocks
+        return ring.count - barriers.count - droppedCount - records.alreadyGoneCount - endedBlocks
     }
 
-    /// Records that an operation is in the queue, if ``recordsArrivals``.
+    /// Records that an operation is in the queue.
     @inline(never)
     mutating func arrived(_ operation: Operation) {
-        if notifiesEach { record(arrivalOf: operation) }
-        if overflow != nil { arrivedInRoom(operation) }
-    }
-
-    private mutating func record(arrivalOf operation: Operation) {
-        guard !operation.status.has(.barrier) else { return }
-        hasChanges = true
-        recorder?.record(.arrival(operation))
-    }
-
-    mutating func record(departureOf operation: Operation) {
-        guard !operation.status.has(.barrier),
-            alreadyGone.remove(ObjectIdentifier(operation)) == nil
-        else { return }
-        hasChanges = true
-        recorder?.record(.departure(operation))
+        notify(records.arrives(operation))
+        if room.overflow != nil { arrivedInRoom(operation) }
     }
 }

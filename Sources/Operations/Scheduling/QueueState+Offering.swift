@@ -11,10 +11,10 @@ extension QueueState {
     /// is handed over as an epilogue, once more if the executor holds it already.
     @inline(__always)
     mutating func offer() -> Urgency? {
-        guard offered.isEmpty || usesQuality || hasCancelled, isRunnable
+        guard qualities.offered.isEmpty || qualities.areInUse || hasCancelled, isRunnable
         else { return nil }
         let urgency = urgency
-        return offered.insert(urgency) ? urgency : nil
+        return qualities.offered.insert(urgency) ? urgency : nil
     }
 
     /// The highest urgency among the operations that a worker can get now.
@@ -25,11 +25,11 @@ extension QueueState {
         mutating get {
             if hasCancelled, case .workers = executor { return .epilogue }
             guard decidesUrgency else { return .usual }
-            var highest = admitted.highestUrgency
-            if !isSuspended, hasFreeSlot, let first = sources.highestUrgency {
+            var highest = ready.admitted.highestUrgency
+            if slots.mayBegin, let first = ready.sources.highestUrgency {
                 highest = max(highest ?? first, first)
             }
-            if readyCount > 0, !isSuspended, hasFreeSlot, let first = urgency(at: best()?.place) {
+            if ready.count > 0, slots.mayBegin, let first = urgency(at: best()?.place) {
                 highest = max(highest ?? first, first)
             }
             return highest ?? .usual
@@ -38,7 +38,7 @@ extension QueueState {
 
     /// Whether qualities of service matter where this queue runs.
     private var decidesUrgency: Bool {
-        guard usesQuality, case .workers = executor else { return false }
+        guard qualities.areInUse, case .workers = executor else { return false }
         return true
     }
 
@@ -53,7 +53,7 @@ extension QueueState {
     }
 
     func urgency(of operation: Operation) -> Urgency {
-        usesQuality ? quality(of: operation).urgency : .usual
+        qualities.areInUse ? quality(of: operation).urgency : .usual
     }
 
     func urgency(of operation: Reference) -> Urgency {
@@ -63,13 +63,13 @@ extension QueueState {
     /// Makes workers of the new urgency run a promoted operation that was claimed and has not
     /// begun.
     mutating func raiseClaimed(_ operation: Operation) {
-        guard usesQuality else { return }
+        guard qualities.areInUse else { return }
         let state = operation.status
         if state.phase == .queued, !isAmongReady(operation.place, lane: state.lane) {
-            recallClaims()
+            slots.recall()
         }
-        guard !admitted.isEmpty else { return }
-        admitted.raise(.passUnretained(operation), to: urgency(of: operation))
+        guard !ready.admitted.isEmpty else { return }
+        ready.admitted.raise(.passUnretained(operation), to: urgency(of: operation))
     }
 
     /// Claims work for a worker that the pool counts as running something of this urgency.
@@ -102,13 +102,13 @@ extension QueueState {
     mutating func claimAgain(_ claim: Claim, offered urgency: Urgency, cores: Int) -> Work {
         for _ in 0..<16 {
             guard isRunnable, self.urgency == urgency else { return .none }
-            let count = readyCount
+            let count = ready.count
             let work = self.claim(claim, offered: urgency, cores: cores)
-            guard case .none = work, readyCount == count else { return work }
+            guard case .none = work, ready.count == count else { return work }
         }
         fatalError(
             """
-            unreachable: a queue has something to run, and an executor to which it was offered for \
+            unreachable: a queue has something to run, and an executor to which it was qualities.offered for \
             that got nothing. Report this as a fault of the library.
             """)
     }

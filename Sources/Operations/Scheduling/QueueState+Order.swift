@@ -4,14 +4,6 @@ import Synchronization
 // Orders other than the default one; see OrderOfClaims.md.
 
 extension QueueState {
-    /// Returns the time of the queue's clock, in nanoseconds. A time that goes back counts as one
-    /// that stands still, and a negative one as 0.
-    private mutating func now() -> Int64 {
-        let time = clock?() ?? Int64(truncatingIfNeeded: monotonicNanoseconds())
-        latestTime = max(latestTime, time)
-        return latestTime
-    }
-
     /// The last place from which an operation may start.
     private var limit: Int {
         let barrier = barrierPlace
@@ -24,8 +16,9 @@ extension QueueState {
         // The monitor thread does not watch a dispatch queue's thread, where the rest of a claim
         // could get stuck.
         if case .dispatch = executor { return false }
-        return (order.isDefault || (order.isStrict && width == 1)) && !capacityQueue.isUsed
-            && !rescheduled.hasDeadlines
+        return (ready.order.isDefault || (ready.order.isStrict && slots.width == 1))
+            && !room.capacity.isUsed
+            && !ready.rescheduled.hasDeadlines
     }
 
     // MARK: Ready lists
@@ -36,7 +29,7 @@ extension QueueState {
     /// Takes over the deadline of an operation that was added.
     @inline(never)
     mutating func takeOver(_ operation: Operation, at place: Int) {
-        rescheduled.setDeadline(operation.sortDeadline, at: place)
+        ready.rescheduled.setDeadline(operation.sortDeadline, at: place)
     }
 
     /// Puts a ready operation where it belongs if that may not be its lane.
@@ -46,48 +39,49 @@ extension QueueState {
     mutating func insertReadyOutOfOrder(
         _ place: Int, state: LifecycleState, readySince time: Int64?
     ) {
-        if order.isAging {
-            rescheduled.setReady(place, lane: state.lane, since: time ?? now(), in: order)
-        } else if state.has(.rescheduled) || order.sharesFairly {
-            rescheduled.setReady(place, lane: state.lane, in: order)
-            // The operation may go before others of its lane.
-            if rescheduled.hasDeadlines, state.lane >= lowestClaimedLane { recallClaims() }
-        } else {
-            ring.setReady(place, lane: state.lane)
+        let isRescheduled = state.has(.rescheduled)
+        guard
+            ready.setReady(place, lane: state.lane, isRescheduled: isRescheduled, since: time)
+        else { return ring.setReady(place, lane: state.lane) }
+        // The operation may go before others of its lane.
+        if ready.rescheduled.hasDeadlines, !ready.order.isAging,
+            state.lane >= slots.lowestClaimedLane
+        {
+            slots.recall()
         }
     }
 
     /// Removes a ready operation that is not in its lane. Returns false if it is not there.
     @inline(never)
     mutating func removeReadyOutOfOrder(_ place: Int) -> Bool {
-        !rescheduled.isEmpty && rescheduled.clearReady(place)
+        !ready.rescheduled.isEmpty && ready.rescheduled.clearReady(place)
     }
 
     func isAmongReady(_ place: Int, lane: Int) -> Bool {
-        ring.isReady(place, lane: lane) || rescheduled.isReady(place)
+        ring.isReady(place, lane: lane) || ready.rescheduled.isReady(place)
     }
 
     /// Updates the stored places after the ring has moved its operations.
     @inline(never)
     mutating func renumber(_ places: Renumbering) {
-        if !rescheduled.isEmpty { rescheduled.renumber(places, in: order) }
-        if let cursor = order.cursor { order.advance(to: places.first(from: cursor)) }
+        if !ready.rescheduled.isEmpty { ready.rescheduled.renumber(places, in: ready.order) }
+        if let cursor = ready.order.cursor { ready.order.advance(to: places.first(from: cursor)) }
     }
 
     // MARK: Claiming
 
     @inline(never)
     mutating func bestInOrder() -> (place: Int, lane: Int)? {
-        if let cursor = order.cursor { return bestStrictly(from: cursor) }
-        if order.reschedulesAll { return rescheduled.first(upTo: limit) }
-        return order.setting == .lifo ? bestOfLast() : bestByPriority()
+        if let cursor = ready.order.cursor { return bestStrictly(from: cursor) }
+        if ready.order.reschedulesAll { return ready.rescheduled.first(upTo: limit) }
+        return ready.order.setting == .lifo ? bestOfLast() : bestByPriority()
     }
 
     private mutating func bestOfLast() -> (place: Int, lane: Int)? {
         let limit = limit
         for lane in (0..<PriorityLanes.count).reversed() {
             let place = ring.readyCount(lane) > 0 ? ring.lastReady(lane, upTo: limit) : nil
-            if !rescheduled.isEmpty, let first = rescheduled.first(lane, upTo: limit),
+            if !ready.rescheduled.isEmpty, let first = ready.rescheduled.first(lane, upTo: limit),
                 first.key.isBefore(place.map { -$0 } ?? .max)
             {
                 return (first.place, lane)
@@ -100,7 +94,7 @@ extension QueueState {
     private mutating func bestStrictly(from cursor: Int) -> (place: Int, lane: Int)? {
         var place = max(cursor, ring.head)
         while place < ring.tail, isPast(place) { place += 1 }
-        order.advance(to: place)
+        ready.order.advance(to: place)
         guard let entry = ring[place], let lane = readyLane(of: entry, at: place),
             isEligible(place, limit: barrierPlace)
         else { return nil }
@@ -141,7 +135,7 @@ extension QueueState {
             if leavesAtOnce || state.has(.claimedAlone) { return true }
             if isAmongReady(place, lane: state.lane) { return false }
             // Unless a claim has taken the operation, it is on its way to the ready list.
-            return claims.contains { $0.hasTaken(operation.toOpaque()) }
+            return slots.claims.contains { $0.hasTaken(operation.toOpaque()) }
         }
     }
 
@@ -156,13 +150,13 @@ extension QueueState {
     /// The places before this one whose entries may hold it back in a strict order: those from
     /// the cursor on.
     func placesThatMayHoldBack(_ place: Int) -> Range<Int> {
-        guard let cursor = order.cursor else { return place..<place }
+        guard let cursor = ready.order.cursor else { return place..<place }
         let first = max(cursor, ring.head)
         return min(first, place)..<place
     }
 
     /// Whether an operation may have to wait for operations that were added before it.
-    var ordersStarts: Bool { order.isStrict || !barriers.isEmpty }
+    var ordersStarts: Bool { ready.order.isStrict || !barriers.isEmpty }
 
     /// Whether an operation that was added may be in a circle of operations that wait for each
     /// other; see Cycles.md.
@@ -180,7 +174,7 @@ extension QueueState {
     /// Returns the last operation that a strict order wants to start before the one at `place`; nil
     /// if there is none.
     func lastStrictly(before place: Int) -> Operation? {
-        guard order.isStrict, place > ring.head else { return nil }
+        guard ready.order.isStrict, place > ring.head else { return nil }
         let first = max(ring.head, place - Self.precedingLimit)
         for earlier in (first..<place).reversed() {
             if let operation = ring[earlier]?.operation, !isPast(operation) {
@@ -223,50 +217,54 @@ extension QueueState {
         order setting: OperationQueueOrder, agingSpan span: Int64?, hasGroups: Bool
     ) {
         guard
-            setting != order.setting || span != order.agingSpan || hasGroups != order.hasGroups
+            setting != ready.order.setting || span != ready.order.agingSpan
+                || hasGroups != ready.order.hasGroups
         else { return }
         let new = ReadyOrder(setting, agingSpan: span, hasGroups: hasGroups, cursor: ring.head)
-        let movesAll = order.reschedulesAll || new.reschedulesAll
+        let movesAll = ready.order.reschedulesAll || new.reschedulesAll
         returnAllRests()
         if movesAll { materializeAll() }
-        var ready: [(place: Int, since: Int64?)] = []
-        for place in movesAll ? Array(ring.head..<ring.tail) : rescheduled.places {
+        var readyOnes: [(place: Int, since: Int64?)] = []
+        for place in movesAll ? Array(ring.head..<ring.tail) : ready.rescheduled.places {
             guard let state = ring[place]?.operation?._withUnsafeGuaranteedRef({ $0.status }) else {
                 continue
             }
-            let since = rescheduled.readySince(place)
-            if removeReady(place, state: state) { ready.append((place, since)) }
+            let since = ready.rescheduled.readySince(place)
+            if removeReady(place, state: state) { readyOnes.append((place, since)) }
             // Without aging and groups, the operation goes by its place.
-            if !state.has(.rescheduled) { rescheduled.forget(place) }
+            if !state.has(.rescheduled) { ready.rescheduled.forget(place) }
         }
-        order = new
-        rescheduled.shareFairly(order.sharesFairly)
-        for (place, since) in ready {
+        ready.order = new
+        decideAboutBlocks()
+        ready.rescheduled.shareFairly(ready.order.sharesFairly)
+        for (place, since) in readyOnes {
             ring[place]?.operation?._withUnsafeGuaranteedRef {
                 insertReady($0, place: place, readySince: since)
             }
         }
-        recallClaims()
+        slots.recall()
     }
 
     /// Gives an operation that has just come a group. The queue has groups until it is empty.
     mutating func setShare(_ share: Share, of operation: Operation) {
-        if !order.hasGroups {
-            arrange(order: order.setting, agingSpan: order.agingSpan, hasGroups: true)
+        if !ready.order.hasGroups {
+            arrange(order: ready.order.setting, agingSpan: ready.order.agingSpan, hasGroups: true)
         }
         let (place, state) = (operation.place, operation.status)
         guard state.phase != .starting, state.phase != .executing else { return }
         operation.lifecycle.insert(.rescheduled)
         let wasReady = removeReady(place, state: state)
-        rescheduled.setShare(share, at: place)
+        ready.rescheduled.setShare(share, at: place)
         if wasReady { insertReady(operation, place: place) }
     }
 
     /// Ends to let groups take turns. The queue is empty.
     @inline(never)
     mutating func forgetGroups() {
-        order = ReadyOrder(order.setting, agingSpan: order.agingSpan, cursor: ring.head)
-        rescheduled.shareFairly(false)
+        ready.order = ReadyOrder(
+            ready.order.setting, agingSpan: ready.order.agingSpan, cursor: ring.head)
+        ready.rescheduled.shareFairly(false)
+        decideAboutBlocks()
     }
 
     /// Gives an unfinished operation of the queue a deadline.
@@ -275,14 +273,14 @@ extension QueueState {
         let (place, state) = (operation.place, operation.status)
         guard state.phase != .starting, state.phase != .executing else { return }
         operation.lifecycle.insert(.rescheduled)
-        let since = rescheduled.readySince(place)
+        let since = ready.rescheduled.readySince(place)
         let wasReady = removeReady(place, state: state)
-        rescheduled.setDeadline(deadline, at: place)
+        ready.rescheduled.setDeadline(deadline, at: place)
         if wasReady {
             insertReady(operation, place: place, readySince: since)
         } else if state.phase == .queued {
             // A claim may hold the operation.
-            recallClaims()
+            slots.recall()
         }
     }
 }

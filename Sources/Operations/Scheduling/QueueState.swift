@@ -17,73 +17,33 @@ struct QueueState: ~Copyable {
     var ring = OperationRing()
     /// The queue itself; nil only in tests of this value.
     var queue: Unmanaged<OperationQueue>?
-    var rescheduled = RescheduledOperations()
     /// The barriers that have not finished, in their order.
     var barriers = TicketList<Reference>()
     /// The number of barriers that were ever added.
     var barriersAdded = 0
-    /// The claims of workers.
-    var claims: [Claim] = []
+    /// The slots of the width, and the claims that take them.
+    var slots: QueueSlots
     private(set) var waiters = TicketList<Waiter>()
-    /// The number of entries in the ready lists of the priorities.
-    var readyCount = 0
-    /// The sources that have ready entries.
-    var sources = ReadySources()
-    /// The slots of the width that are taken, by claims and by single operations.
-    var running = 0
+    /// What is ready, and in which order it starts.
+    var ready = ReadyLists()
     /// The number of operations that are not on the fast path. Each of them is claimed by itself.
     var unbatchableCount = 0
-    /// The order of ready operations; changed by ``arrange(order:agingSpan:)``.
-    var order = ReadyOrder.priority { didSet { decideAboutBlocks() } }
     /// Whether a block that is added now may stay without an operation.
     var takesBlocks = true
-    var capacityQueue = CapacityQueue()
-    /// What limits the queue's length; nil as long as there was never a limit.
-    var overflow: OverflowState?
-    /// The urgencies of the references to this queue that its executor holds.
-    var offered = OfferedUrgencies()
-    /// The lowest lane from which a claim may hold operations that have not begun.
-    var lowestClaimedLane = PriorityLanes.count
-    /// The typical duration of an operation of this queue, learned from the last claims.
-    var typicalNanoseconds = Self.unknownNanoseconds
-    /// Whether bodies of the last claim were suspended. Each suspended body takes a slot.
-    var bodiesSuspend = false
-    /// A number that rises whenever claims must return the operations that have not begun.
-    private(set) var recallEpoch: UInt32 = 0
-    /// The operations that only an override of `isReady` holds back, retained; see
-    /// `recordDecline`.
-    var declined = FIFO<Reference>()
-    /// The number of events so far at which the `isReady` of these operations is read again.
-    var eventNumber = 0
+    /// What limits the queue's length.
+    var room = QueueRoom()
+    /// Who is told of changes.
+    var records = QueueRecords()
+    /// The qualities of service.
+    var qualities = QueueQualities()
+    /// What is left to do after this hold of the lock; nil for nothing.
+    private var effects: QueueEffects?
     /// The number of times that the queue has become empty.
     private(set) var idleCount: UInt64 = 0
 
     /// The number of blocks that were dropped and have not left the queue yet. `operationCount` no
     /// longer counts them.
     var droppedCount = 0
-    /// The recorder of changes; set when the queue is first observed.
-    var recorder: (any QueueRecorder)?
-    /// Whether the queue has work to do around each operation; see `Instrumentation`. While this is
-    /// set, each block gets its operation when it is claimed, at the latest.
-    var isInstrumented = false { didSet { decideAboutBlocks() } }
-    /// The mark of operations for blocks that were added before the queue was observed; 0 if it is
-    /// not observed.
-    var markOfBlocks: UInt64 = 0
-    /// Whether observers must be notified of each operation that arrives or leaves. While this is
-    /// set, each operation leaves by itself, so that each change is reported when it happens.
-    var notifiesEach = false { didSet { decideAboutBlocks() } }
-    /// Whether something has to be recorded about each operation that arrives.
-    var recordsArrivals = false
-    /// The operations that were claimed when they were given their permits, retained for the
-    /// workers; see `grant`.
-    var admitted = AdmittedOperations()
-    /// Whether changes were recorded that observers must be notified of after the lock is released.
-    var hasChanges = false
-    /// The operations of claims that had finished when `notifiesEach` was set.
-    var alreadyGone: Set<ObjectIdentifier> = []
-
-    private(set) var isSuspended = false
-    private(set) var width: Int
     private(set) var executor: QueueExecutor { didSet { decideAboutBlocks() } }
 
     init(
@@ -91,7 +51,7 @@ struct QueueState: ~Copyable {
         width: Int = OperationQueue.defaultMaxConcurrentOperationCount
     ) {
         self.executor = executor
-        self.width = width
+        slots = QueueSlots(width: width)
         decideAboutBlocks()
     }
 
@@ -99,7 +59,7 @@ struct QueueState: ~Copyable {
     var claimsIndividually: Bool {
         @inline(__always) get {
             if case .driver = executor { return true }
-            return notifiesEach
+            return records.notifiesEach
         }
     }
 
@@ -109,23 +69,7 @@ struct QueueState: ~Copyable {
         @inline(__always) get { if case .dispatch = executor { true } else { false } }
     }
 
-    /// The rank of the queue's quality of service.
-    var qualityRank = 0 { didSet { decideAboutBlocks() } }
-    var qualityMarks = QualityMarks()
-    /// Returns the time in nanoseconds, in place of the monotonic clock.
-    var clock: (@Sendable () -> Int64)? { didSet { latestTime = 0 } }
-    /// The latest time that the clock has shown to ``now()``.
-    var latestTime: Int64 = 0
-
-    /// The operations that the caller must promote after it has released the lock.
-    var promotions: [Promotion]?
-
     // MARK: Queries
-
-    /// Whether operations, blocks or entries of sources are ready.
-    var hasReady: Bool {
-        @inline(__always) get { readyCount > 0 || !sources.isEmpty }
-    }
 
     /// Whether operations were cancelled that only have to leave.
     var hasCancelled: Bool {
@@ -137,8 +81,6 @@ struct QueueState: ~Copyable {
     /// The place that the next operation will get.
     var end: Int { ring.tail }
 
-    var hasFreeSlot: Bool { width < 0 || running < width }
-
     /// The place of the first barrier. Nothing behind it is eligible.
     var barrierPlace: Int {
         @inline(__always) get {
@@ -149,20 +91,17 @@ struct QueueState: ~Copyable {
 
     var isRunnable: Bool {
         mutating get {
-            if hasCancelled || !admitted.isEmpty { return true }
-            guard !isSuspended, hasReady, hasFreeSlot else { return false }
-            return !sources.isEmpty || !ordersStarts || best() != nil
+            if hasCancelled || !ready.admitted.isEmpty { return true }
+            guard ready.hasAny, slots.mayBegin else { return false }
+            return !ready.sources.isEmpty || !ordersStarts || best() != nil
         }
     }
 
-    /// The number of entries that have ended and whose claim is not retired yet.
-    private var endedInClaims: Int { claims.reduce(0) { $0 + $1.endedCount } }
-
     /// Whether every entry in the queue has ended and leaves when its claim is retired.
-    var hasOnlyFinished: Bool { ring.count == endedInClaims + droppedCount }
+    var hasOnlyFinished: Bool { ring.count == slots.endedInClaims + droppedCount }
 
     /// The number of unfinished operations and blocks, not counting barriers.
-    var operationCount: Int { ring.count - barriers.count - endedInClaims - droppedCount }
+    var operationCount: Int { ring.count - barriers.count - slots.endedInClaims - droppedCount }
 
     /// The unfinished operations in the order in which they were added. Blocks are left out: the
     /// caller makes operations for them first (`materializeAll`).
@@ -210,7 +149,7 @@ struct QueueState: ~Copyable {
         _ operation: Operation, to queue: OperationQueue, reserved: Bool = false,
         isRetained: Bool = false, at free: Int? = nil
     ) -> LifecycleState? {
-        let rank = ignoresQuality ? 0 : qualityRank
+        let rank = ignoresQuality ? 0 : qualities.rank
         guard
             let state = operation.exchange({
                 $0.enqueued(reserved: reserved, qualityRank: rank)
@@ -230,13 +169,13 @@ struct QueueState: ~Copyable {
         operation.sequence.store(place, ordering: .relaxed)
         // From here on other threads can reach the queue from the operation.
         operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
-        if recordsArrivals { arrived(operation) }
+        if records.notifiesEach || room.overflow != nil { arrived(operation) }
         if !state.has(.fastPath) {
             unbatchableCount += 1
             if state.has(.barrier) {
                 unsafeDowncast(operation, to: Barrier.self).ticket = barriers.append(reference)
                 barriersAdded += 1
-                recallClaims()
+                slots.recall()
             }
         }
         if state.has(.rescheduled) { takeOver(operation, at: place) }
@@ -273,9 +212,9 @@ struct QueueState: ~Copyable {
             places.append((old, new))
         }
         guard !places.isEmpty else { return }
-        qualityMarks.renumber(places, tail: ring.tail)
+        qualities.marks.renumber(places, tail: ring.tail)
         let renumbering = Renumbering(places: places, tail: ring.tail)
-        for claim in claims { claim.renumber { renumbering($0) } }
+        for claim in slots.claims { claim.renumber { renumbering($0) } }
         renumber(renumbering)
     }
 
@@ -291,7 +230,7 @@ struct QueueState: ~Copyable {
     ///   nil for an operation that has become ready now. Only aging uses the time.
     @inline(__always)
     mutating func insertReady(_ operation: Operation, place: Int, readySince: Int64? = nil) {
-        if order.isStrict { order.moveBack(to: place) }
+        if ready.order.isStrict { ready.order.moveBack(to: place) }
         var state = operation.status
         while !state.isReady, !state.has(.forced) {
             // The operation goes back to `waiting`. If its last dependency has finished meanwhile,
@@ -304,13 +243,13 @@ struct QueueState: ~Copyable {
             ring.setReady(place, lane: OperationRing.cancelledLane)
             return
         }
-        if !order.isDefault || state.has(.rescheduled) {
+        if !ready.order.isDefault || state.has(.rescheduled) {
             insertReadyOutOfOrder(place, state: state, readySince: readySince)
         } else {
             ring.setReady(place, lane: state.lane)
         }
-        readyCount += 1
-        if state.lane > lowestClaimedLane, !order.isStrict { recallClaims() }
+        ready.count += 1
+        if state.lane > slots.lowestClaimedLane, !ready.order.isStrict { slots.recall() }
     }
 
     /// Removes an operation from its ready list. Returns false if it was in none, because a thread
@@ -321,7 +260,7 @@ struct QueueState: ~Copyable {
         } else if !removeReadyOutOfOrder(place) {
             return false
         }
-        readyCount -= 1
+        ready.count -= 1
         return true
     }
 
@@ -339,12 +278,12 @@ struct QueueState: ~Copyable {
         let place = operation.place
         let wasReady = removeReady(place, state: operation.status)
         _ = operation.exchange { $0.priorityChanged(toLane: priority.lane, inQueue: true) }
-        rescheduled.startTurnAnew(at: place, number: ring.tail)
+        ready.rescheduled.startTurnAnew(at: place, number: ring.tail)
         if wasReady {
             insertReady(operation)
         } else if operation.status.phase == .queued {
             // A claim may hold the operation in the turn that it had by its old priority.
-            recallClaims()
+            slots.recall()
         }
     }
 
@@ -383,17 +322,17 @@ struct QueueState: ~Copyable {
     mutating func departure(leaving count: Int, usesFastPath: Bool = true) -> Departure {
         var departure = Departure()
         ring.advanceHead()
-        departure.leavesReady = hasReady
+        departure.leavesReady = ready.hasAny
         if isEmpty, count > 0 {
             departure.isEmpty = true
             departure.unused = ring.shrink()
             idleCount += 1
             departure.waiters = waiters.takeAll()
-            if order.hasGroups { forgetGroups() }
-            if usesQuality { endQualityIfUnused() }
+            if ready.order.hasGroups { forgetGroups() }
+            if qualities.areInUse { endQualityIfUnused() }
         }
-        if capacityQueue.isWaitedFor { admit(with: &departure) }
-        if departure.isEmpty, capacityQueue.isUsed { endCapacityIfUnused() }
+        if room.capacity.isWaitedFor { admit(with: &departure) }
+        if departure.isEmpty, room.isInUse { room.endIfUnused() }
         if unbatchableCount > 0 || !usesFastPath { departure.declined = takeDeclined() }
         return departure
     }
@@ -411,7 +350,9 @@ struct QueueState: ~Copyable {
         if claim.isMaterialized { return nil }
         if claim.hasOpenEntries { detachOpen(in: claim) }
         var leaving = 0
-        if claim.isCancelled || notifiesEach || !rescheduled.isEmpty || overflow != nil {
+        if claim.isCancelled || records.notifiesEach || !ready.rescheduled.isEmpty
+            || room.overflow != nil
+        {
             claim.forEachTaken { leaves($0, from: claim) }
         }
         claim.forEachTakenPlace { place, count in
@@ -419,11 +360,12 @@ struct QueueState: ~Copyable {
             leaving += count
         }
         if !claim.hasMisleadingTime, !claim.isCancelled {
-            learn(claim.begunCount, nanoseconds: nanoseconds, suspends: claim.hasSuspended)
+            slots.pace.learn(
+                claim.begunCount, nanoseconds: nanoseconds, suspends: claim.hasSuspended)
         }
-        unregister(claim)
+        slots.unregister(claim)
         let endedSource = takeReady(of: claim)
-        returnSlots(of: claim, except: keepsSlot && hasReady ? 1 : 0)
+        returnSlots(of: claim, except: keepsSlot && ready.hasAny ? 1 : 0)
         var departure = departure(leaving: leaving)
         departure.endedSource = endedSource
         return departure
@@ -442,7 +384,7 @@ struct QueueState: ~Copyable {
         // executor.
         guard executor.isSame(as: .workers) else { return .none }
         // One of the pending items may be a reference to this queue. Another worker takes that one.
-        guard pending <= offered.count, isRunnable else { return .none }
+        guard pending <= qualities.offered.count, isRunnable else { return .none }
         return claim(next, offered: urgency, cores: cores)
     }
 
@@ -451,15 +393,7 @@ struct QueueState: ~Copyable {
 
     @inline(__always)
     private mutating func returnSlots(of claim: Claim, except kept: Int) {
-        while claim.slotCount > kept, claim.handOverSlot() { running -= 1 }
-    }
-
-    private mutating func unregister(_ claim: Claim) {
-        if let index = claims.firstIndex(where: { $0 === claim }) {
-            claims.swapAt(index, claims.count - 1)
-            claims.removeLast()
-        }
-        if claims.isEmpty { lowestClaimedLane = PriorityLanes.count }
+        while claim.slotCount > kept, claim.handOverSlot() { slots.giveBack() }
     }
 
     /// Records that an entry leaves. The caller then removes it from the ring.
@@ -472,9 +406,9 @@ struct QueueState: ~Copyable {
     }
 
     private mutating func leaves(_ operation: Operation) {
-        if notifiesEach { record(departureOf: operation) }
-        overflow?.leaves(operation)
-        if !rescheduled.isEmpty { rescheduled.forget(operation.place) }
+        if records.notifiesEach { notify(records.leaves(operation)) }
+        room.overflow?.leaves(operation)
+        if !ready.rescheduled.isEmpty { ready.rescheduled.forget(operation.place) }
     }
 
     /// Removes a single operation that has finished, in whatever way it finished.
@@ -486,7 +420,7 @@ struct QueueState: ~Copyable {
         leaves(operation)
         ring.vacate(place, count: 1)
         operation.sequence.store(OperationRing.nowhere, ordering: .releasing)
-        if releasesSlot { running -= 1 }
+        if releasesSlot { slots.giveBack() }
         if !state.has(.fastPath) { unbatchableCount -= 1 }
         if state.has(.barrier) {
             barriers.remove(unsafeDowncast(operation, to: Barrier.self).ticket)
@@ -505,7 +439,7 @@ struct QueueState: ~Copyable {
     /// be notified of each operation that leaves. The operation then leaves by itself and not with
     /// the claim, and is retained for the worker.
     mutating func detachLastIfObserved(from claim: Claim) -> Reference? {
-        notifiesEach ? detachLast(from: claim) : nil
+        records.notifiesEach ? detachLast(from: claim) : nil
     }
 
     mutating func detachLast(from claim: Claim) -> Reference {
@@ -534,7 +468,7 @@ struct QueueState: ~Copyable {
     /// release the ended entries.
     mutating func reclaimRest(of claim: Claim) -> (ended: [Entry], departure: Departure) {
         // The monitor thread may come with the queue of an earlier claim.
-        guard claims.contains(where: { $0 === claim }) else { return ([], Departure()) }
+        guard slots.contains(claim) else { return ([], Departure()) }
         returnRest(of: claim)
         var ended: [Entry] = []
         claim.removeEnded { entry, place in
@@ -547,7 +481,7 @@ struct QueueState: ~Copyable {
 
     /// Takes back the entries that workers have claimed and not begun.
     mutating func returnAllRests() {
-        for claim in claims { returnRest(of: claim) }
+        for claim in slots.claims { returnRest(of: claim) }
     }
 
     mutating func returnRest(of claim: Claim) {
@@ -562,7 +496,7 @@ struct QueueState: ~Copyable {
             }
         }
         insertSuccessors(of: claim)
-        running -= claim.takeSpareSlots()
+        slots.giveBack(claim.takeSpareSlots())
     }
 
     /// Takes over what became ready during a claim, which is retired. Returns the source of the
@@ -587,15 +521,15 @@ struct QueueState: ~Copyable {
     /// operation is still ready, it keeps the time since which it has been ready.
     private mutating func reinsertReady(_ operation: Operation) {
         let place = operation.place
-        insertReady(operation, place: place, readySince: rescheduled.readySince(place))
+        insertReady(operation, place: place, readySince: ready.rescheduled.readySince(place))
     }
 
     /// Returns the slot of a claimed operation that turned out not to be ready, or that will have
     /// another attempt.
     mutating func slotReturned(by operation: Operation) {
-        running -= 1
+        slots.giveBack()
         // The operation holds back others again.
-        order.moveBack(to: operation.place)
+        ready.order.moveBack(to: operation.place)
     }
 
     // MARK: Changes
@@ -608,15 +542,42 @@ struct QueueState: ~Copyable {
     mutating func changed(_ change: Change) {
         switch change {
         case .suspended(let isSuspended):
-            self.isSuspended = isSuspended
-            recorder?.record(.isSuspended(isSuspended))
+            slots.isSuspended = isSuspended
+            notify(records.record(.isSuspended(isSuspended)))
         case .width(let width):
-            self.width = width
-            if order.isStrict { returnAllRests() }
-            recorder?.record(.width(width))
+            slots.width = width
+            if ready.order.isStrict { returnAllRests() }
+            notify(records.record(.width(width)))
         }
-        hasChanges = recorder != nil
-        recallClaims()
+        slots.recall()
+        let declined = takeDeclined()
+        if !declined.isEmpty { laterEffects.readAgain(declined) }
+    }
+
+    // MARK: Effects
+
+    /// What is left to do after this hold of the lock, to add to it.
+    var laterEffects: QueueEffects {
+        mutating get {
+            if let effects { return effects }
+            let new = QueueEffects()
+            effects = new
+            return new
+        }
+    }
+
+    mutating func notify(_ recorder: (any QueueRecorder)?) {
+        if let recorder { laterEffects.notify(by: recorder) }
+    }
+
+    /// Takes the promotions out of what is left to do.
+    mutating func takePromotions() -> [Promotion] { effects?.takePromotions() ?? [] }
+
+    /// Takes what the caller has to perform after it has released the lock; usually nil.
+    @inline(__always)
+    mutating func takeEffects() -> QueueEffects? {
+        if effects == nil { return nil }
+        return effects.take()
     }
 
     /// Changes the executor; returns false while there are operations.
@@ -624,22 +585,17 @@ struct QueueState: ~Copyable {
         guard barriers.isEmpty, hasOnlyFinished else { return false }
         self.executor = executor
         // A thread that comes with an older reference, or with a claim, claims nothing more.
-        offered = OfferedUrgencies()
-        if usesQuality { endQualityIfUnused() }
-        recallClaims()
+        qualities.offered = OfferedUrgencies()
+        if qualities.areInUse { endQualityIfUnused() }
+        slots.recall()
         return true
     }
 
     /// Whether an operation that has only now become ready must wait its turn. If not, it may run
     /// at once.
     var hasCompetingWork: Bool {
-        hasReady || isSuspended || ordersStarts || claimsIndividually || capacityQueue.isUsed
-    }
-
-    /// Recalls the operations in claims that have not begun, because the order must be considered
-    /// anew.
-    mutating func recallClaims() {
-        if !claims.isEmpty { recallEpoch &+= 1 }
+        ready.hasAny || slots.isSuspended || ordersStarts || claimsIndividually
+            || room.capacity.isUsed
     }
 
     /// Whether a thread waits at `latch` for the queue to become empty, and the queue has not been

@@ -47,22 +47,23 @@ extension QueueState {
     /// priority that have not. It gives way to one of a higher priority only if the worker may take
     /// that operation: the worker would take nothing otherwise.
     mutating func claimFromSource(_ claim: Claim, _ urgency: Urgency?, cores: Int) -> Work? {
-        guard !sources.isEmpty, !isSuspended, hasFreeSlot, let first = sources.first(urgency) else {
+        guard !ready.sources.isEmpty, slots.mayBegin, let first = ready.sources.first(urgency)
+        else {
             return nil
         }
-        if readyCount > 0, let best = best(), best.lane > first.lane, let entry = ring[best.place],
+        if ready.count > 0, let best = best(), best.lane > first.lane, let entry = ring[best.place],
             matches(entry, at: best.place, urgency)
         {
             return nil
         }
         return first.source._withUnsafeGuaranteedRef { source in
             claim.claimed(
-                of: source, recallEpoch: recallEpoch, urgency: urgency ?? .usual, lane: first.lane
+                of: source, recallEpoch: slots.recallEpoch, urgency: urgency ?? .usual,
+                lane: first.lane
             ) { source.fill(&$0, in: &self, cores: cores) }
             // What the end of an entry makes ready follows in the claim.
-            lowestClaimedLane = min(lowestClaimedLane, first.lane)
-            running += 1
-            claims.append(claim)
+            slots.holds(lane: first.lane)
+            slots.register(claim)
             return .claim
         }
     }

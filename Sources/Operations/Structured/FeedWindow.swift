@@ -114,7 +114,7 @@ final class FeedWindow: Sendable {
     /// feeding task for each of them takes longer than many operations do. Otherwise the limit.
     private var enoughForNow: Int {
         let half = limit / 2
-        return half >= 4 && queue.snapshot { $0.readyCount } > half ? half : limit
+        return half >= 4 && queue.snapshot { $0.ready.count } > half ? half : limit
     }
 
     private func end(_ end: EarlyEnd) {

@@ -91,7 +91,7 @@ extension OperationQueue {
         let hasCapacity = usingCapacity { state in
             let isReserved = state.reserveCapacityAtOnce(below: limit)
             if isReserved == false {
-                state.capacityQueue.insert(continuation, limit: limit, ticket: ticket)
+                state.room.capacity.insert(continuation, limit: limit, ticket: ticket)
             }
             return isReserved
         }
@@ -101,10 +101,10 @@ extension OperationQueue {
     /// Removes a capacity waiter that gives up: its task was cancelled, or its time is over.
     private func cancelCapacityWait(_ ticket: Int) {
         let (continuation, admitted) = event { state in
-            let continuation = state.capacityQueue.remove(ticket)
-            state.endCapacityIfUnused()
+            let continuation = state.room.capacity.remove(ticket)
+            if state.isEmpty { state.room.endIfUnused() }
             // The waiters behind this one may allow more operations, so they may be admitted now.
-            return (continuation, state.capacityQueue.isWaitedFor ? state.admittedWaiters() : [])
+            return (continuation, state.room.capacity.isWaitedFor ? state.admittedWaiters() : [])
         }
         continuation?.resume(returning: false)
         for waiter in admitted { waiter.wake() }
@@ -112,9 +112,9 @@ extension OperationQueue {
 
     fileprivate func releaseReservation() {
         let admitted = event { state in
-            state.capacityQueue.reservationReleased()
-            state.endCapacityIfUnused()
-            return state.capacityQueue.isWaitedFor ? state.admittedWaiters() : []
+            state.room.capacity.reservationReleased()
+            if state.isEmpty { state.room.endIfUnused() }
+            return state.room.capacity.isWaitedFor ? state.admittedWaiters() : []
         }
         for waiter in admitted { waiter.wake() }
     }

@@ -126,7 +126,7 @@ extension OperationQueue {
         begin(.observed(by: kind))
         let now = recordTime()
         event { state in
-            state.markOfBlocks = PhaseTimestamp(.ready, now).bits
+            state.records.markOfBlocks = PhaseTimestamp(.ready, now).bits
             state.ring.forEach { _, entry in
                 entry.operation?._withUnsafeGuaranteedRef { operation in
                     switch operation.status.phase {

@@ -19,7 +19,7 @@ extension OperationQueue {
             QueueTotals(
                 added: state.ring.tail - state.barriersAdded, unfinished: state.operationCount,
                 barriersAdded: state.barriersAdded, unfinishedBarriers: state.barriers.count,
-                isSuspended: state.isSuspended)
+                isSuspended: state.slots.isSuspended)
         }
     }
 }

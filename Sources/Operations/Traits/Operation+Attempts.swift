@@ -202,9 +202,9 @@ extension AttemptController: OperationCompanion {
         // code of users.
         let state = operation.status
         if state.isStopped {
-            return operation.needsSlotToLeave(state) && queue.snapshot { $0.isSuspended }
+            return operation.needsSlotToLeave(state) && queue.snapshot { $0.slots.isSuspended }
         }
-        return !permitRequest.isGranted || queue.snapshot { $0.isSuspended }
+        return !permitRequest.isGranted || queue.snapshot { $0.slots.isSuspended }
     }
 
     func claimIsReturned() { permitRequest?.release(keepsTicket: true) }

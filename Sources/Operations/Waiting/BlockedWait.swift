@@ -125,7 +125,8 @@ struct BlockedWait: Sendable {
                 || operation.queueIdentifier.map { registry.waitedForQueues[$0] != nil } == true
         }
         if isWaitedFor { return true }
-        return operation.retainedQueue()?.snapshot { $0.width >= 0 || $0.ordersStarts } ?? false
+        return operation.retainedQueue()?
+            .snapshot { $0.slots.isLimited || $0.ordersStarts } ?? false
     }
 
     /// Returns whether any wait happens inside an operation of the queue.

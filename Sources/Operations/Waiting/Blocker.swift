@@ -196,8 +196,8 @@ extension Operation {
         var (width, running) = (-1, 0)
         queue.eventOffering { state in
             guard status.phase == .queued else { return }
-            (width, running) = (state.width, state.running)
-            if state.isSuspended { found.append(Blocker(.suspension(queue))) }
+            (width, running) = (state.slots.width, state.slots.taken)
+            if state.slots.isSuspended { found.append(Blocker(.suspension(queue))) }
             if width == 0 { found.append(Blocker(.zeroWidth(queue))) }
             let barrier = state.barrierPlace
             if barrier <= place {
@@ -273,10 +273,10 @@ extension QueueState {
     /// The label of a ready operation's group, and the number of groups that wait for a turn among
     /// operations of its priority; nil if there is no other.
     fileprivate func turn(of operation: Operation) -> (label: String, groups: Int)? {
-        guard order.sharesFairly, operation.status.phase == .queued,
-            let share = rescheduled.share(operation.place)
+        guard ready.order.sharesFairly, operation.status.phase == .queued,
+            let share = ready.rescheduled.share(operation.place)
         else { return nil }
-        let groups = rescheduled.waitingGroupCount(operation.status.lane)
+        let groups = ready.rescheduled.waitingGroupCount(operation.status.lane)
         return groups > 1 ? (share.group.label, groups) : nil
     }
 
@@ -296,6 +296,6 @@ extension QueueState {
     }
 
     fileprivate var mayHoldBackReadyOperations: Bool {
-        isSuspended || ordersStarts || (width >= 0 && running >= width)
+        slots.isSuspended || ordersStarts || !slots.hasFree
     }
 }

@@ -130,7 +130,7 @@ extension Operation {
     /// Whether a strict order wants another operation of the same queue to start before this one.
     private func precedes(_ other: Operation) -> Bool {
         guard let queue = retainedQueue(), other.retainedQueue() === queue else { return false }
-        return queue.snapshot { $0.order.isStrict && other.place < place }
+        return queue.snapshot { $0.ready.order.isStrict && other.place < place }
             && other.status.isHeldInQueue
     }
 }

@@ -124,7 +124,7 @@ struct AsyncStressTests {
         }
         for (queue, inside) in zip(queues, insides) {
             #expect(inside.now == 0 && (width < 0 || inside.highest <= width), "seed \(seed)")
-            #expect(queue.snapshot { $0.running } == 0, "seed \(seed)")
+            #expect(queue.snapshot { $0.slots.taken } == 0, "seed \(seed)")
         }
     }
 

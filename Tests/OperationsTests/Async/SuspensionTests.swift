@@ -16,8 +16,10 @@ struct SuspensionTests {
             for _ in 0..<2_000 { queue.add { await Task.yield() } }
         }
         await queue.drain()
-        let (learned, running) = queue.snapshot { ($0.typicalNanoseconds, $0.running) }
-        #expect(learned != QueueState.unknownNanoseconds)
+        let (learned, running) = queue.snapshot {
+            ($0.slots.pace.typicalNanoseconds, $0.slots.taken)
+        }
+        #expect(learned != ClaimPace().typicalNanoseconds)
         #expect(running == 0)
     }
 
@@ -33,14 +35,14 @@ struct SuspensionTests {
             operations = (0..<count).map { _ in BlockOperation {} }
             for operation in operations { _ = state.add(operation, to: queue) }
             // Operations this short are all claimed at once.
-            state.typicalNanoseconds = 10
+            state.slots.pace.typicalNanoseconds = 10
             claim(batch)
             startNext()
         }
 
-        var running: Int { state.running }
-        var readyCount: Int { state.readyCount }
-        var typicalNanoseconds: UInt64 { state.typicalNanoseconds }
+        var running: Int { state.slots.taken }
+        var readyCount: Int { state.ready.count }
+        var typicalNanoseconds: UInt64 { state.slots.pace.typicalNanoseconds }
         var isEmpty: Bool { state.isEmpty }
 
         func claim(_ batch: Claim) { _ = state.executorRequestedWork(batch, cores: 1) }
@@ -359,7 +361,7 @@ struct SuspensionTests {
                 let done = Signal()
                 queue.isSuspended = true
                 // Operations this short are both claimed at once.
-                queue.event { $0.typicalNanoseconds = 10 }
+                queue.event { $0.slots.pace.typicalNanoseconds = 10 }
                 let waiting = TypedOperation<Void> { () async in #expect(done.wait()) }
                 // The quality of service gives the task a priority.
                 waiting.qualityOfService = .utility

@@ -217,7 +217,7 @@ struct BlockGraphTests {
         await #expect(begun.arrives())
         queue.isSuspended = true
         mayGoOn.send()
-        await #expect(comesTrue { queue.snapshot { $0.claims.isEmpty } })
+        await #expect(comesTrue { queue.snapshot { $0.slots.claims.isEmpty } })
         #expect(ran.events == [] && !run.isFinished)
         queue.isSuspended = false
         _ = try await run.value
@@ -230,7 +230,7 @@ struct BlockGraphTests {
         let queue = serialQueue()
         queue.isSuspended = true
         // Operations this short are claimed at once.
-        if claimsMany { queue.event { $0.typicalNanoseconds = 10 } }
+        if claimsMany { queue.event { $0.slots.pace.typicalNanoseconds = 10 } }
         var graph = BlockGraph()
         let first = graph.add(body: block("first"))
         graph.add(after: first, body: block("second"))
@@ -341,7 +341,7 @@ struct BlockGraphTests {
         let suspends = graph.add { queue.isSuspended = true }
         for _ in 0..<100 { graph.add(after: suspends, body: block("node")) }
         let run = try queue.add(graph)
-        await #expect(comesTrue { queue.isSuspended && queue.snapshot { $0.claims.isEmpty } })
+        await #expect(comesTrue { queue.isSuspended && queue.snapshot { $0.slots.claims.isEmpty } })
         queue.cancelAllOperations()
         await queue.drain()
         #expect(run.isCancelled && ran.events.isEmpty)
@@ -366,7 +366,7 @@ struct BlockGraphTests {
         for _ in 0..<10 { graph.add(after: suspends, body: block("node")) }
         let run = try queue.add(graph)
         run.completionBlock = { first.isRunOver.send() }
-        await #expect(comesTrue { queue.isSuspended && queue.snapshot { $0.claims.isEmpty } })
+        await #expect(comesTrue { queue.isSuspended && queue.snapshot { $0.slots.claims.isEmpty } })
         queue.cancelAllOperations()
         await queue.drain()
         #expect(run.isCancelled && ran.events.isEmpty)
@@ -703,7 +703,9 @@ extension BlockGraphTests {
         // The claim in which a run has begun may be retired after the run has left.
         await #expect(
             comesTrue {
-                queue.snapshot { $0.running == 0 && $0.sources.isEmpty && $0.claims.isEmpty }
+                queue.snapshot {
+                    $0.slots.taken == 0 && $0.ready.sources.isEmpty && $0.slots.claims.isEmpty
+                }
             })
     }
 }

@@ -178,7 +178,7 @@ struct EndTests {
 
     @Test func blockThatHasEndedIsReleasedAlthoughTheNextOneOfItsBatchBlocks() async {
         let (queue, isReleased) = (serialQueue(), Signal())
-        queue.event { $0.typicalNanoseconds = 1 }
+        queue.event { $0.slots.pace.typicalNanoseconds = 1 }
         queue.isSuspended = true
         do {
             let object = OnRelease { isReleased.send() }
@@ -265,7 +265,7 @@ struct EndTests {
         await #expect(processExitsWith: .success) { [kind] in
             let (queue, completions) = (OperationQueue(), Tally())
             queue.maxConcurrentOperationCount = WorkerPool.cores
-            if kind == .batchedBlock { queue.event { $0.typicalNanoseconds = 1 } }
+            if kind == .batchedBlock { queue.event { $0.slots.pace.typicalNanoseconds = 1 } }
             queue.isSuspended = true
             let first = kind.operation {}
             first.completionBlock = { completions.increment() }
@@ -288,7 +288,7 @@ struct EndTests {
     @Test(arguments: Kind.allCases)
     func completionBlockMayWaitForItsSerialQueue(_ kind: Kind) async {
         let (queue, done) = (serialQueue(), Signal())
-        if kind == .batchedBlock { queue.event { $0.typicalNanoseconds = 1 } }
+        if kind == .batchedBlock { queue.event { $0.slots.pace.typicalNanoseconds = 1 } }
         queue.isSuspended = true
         let first = kind.operation {}
         first.completionBlock = {

@@ -194,7 +194,7 @@ struct ObservationStressTests {
             let values = counts.events
             #expect(zip(values, values.dropFirst()).allSatisfy { $0 - 1 == $1 })
             observation.invalidate()
-            #expect(!queue.snapshot { $0.notifiesEach })
+            #expect(!queue.snapshot { $0.records.notifiesEach })
         }
     }
 

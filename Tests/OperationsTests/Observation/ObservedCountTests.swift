@@ -27,11 +27,11 @@ struct ObservedCountTests {
     @Test func countIncludesWhatHasYetToBeRecordedAsHavingLeft() {
         let (queue, changes, claim) = (OperationQueue(), Changes(), Claim())
         var state = QueueState()
-        state.recorder = changes
+        state.records.recorder = changes
         let operations = (0..<4).map { _ in BlockOperation {} }
         for operation in operations { _ = state.add(operation, to: queue) }
         // Operations this short are all claimed at once.
-        state.typicalNanoseconds = 10
+        state.slots.pace.typicalNanoseconds = 10
         guard case .claim = state.executorRequestedWork(claim, cores: 1) else {
             Issue.record("nothing was claimed")
             return
@@ -66,7 +66,7 @@ struct ObservedCountTests {
                 _ = mayEnd.wait()
             }
         }
-        queue.event { $0.typicalNanoseconds = 10 }
+        queue.event { $0.slots.pace.typicalNanoseconds = 10 }
         queue.isSuspended = false
         #expect(await begun.arrives())
         let counts = TestRecorder<Int>()

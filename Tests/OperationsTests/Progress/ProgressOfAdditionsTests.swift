@@ -101,7 +101,7 @@ struct ProgressOfAdditionsTests {
     /// Whether the queue does nothing for its progress around its operations.
     private func isPlain(_ queue: OperationQueue) -> Bool {
         queue.instrumentation.load(ordering: .relaxed) == 0
-            && queue.snapshot { !$0.isInstrumented && $0.takesBlocks }
+            && queue.snapshot { !$0.records.isInstrumented && $0.takesBlocks }
     }
 
     @Test func progressCostsNothingWhileItsTotalIsZero() async {

@@ -325,11 +325,11 @@ struct UrgencyTests {
             #expect(!QualityOfServiceUse.isInQueues)
             used.addOperation {}
             used.qualityOfService = .default
-            let isUsed = { used.snapshot { $0.usesQuality } }
+            let isUsed = { used.snapshot { $0.qualities.areInUse } }
             #expect(isUsed() && QualityOfServiceUse.isInQueues)
             await plain.addOperations(
                 [operation(.userInitiated), operation(.default)], waitUntilFinished: true)
-            #expect(!plain.snapshot { $0.usesQuality })
+            #expect(!plain.snapshot { $0.qualities.areInUse })
             used.isSuspended = false
             await used.drain()
             #expect(!isUsed() && !QualityOfServiceUse.isInQueues)
@@ -340,9 +340,9 @@ struct UrgencyTests {
     @Test func plainQueueClaimsBlocksTogether() {
         QualityOfServiceUse.begins(rank: 4)
         var state = QueueState()
-        state.typicalNanoseconds = 1
+        state.slots.pace.typicalNanoseconds = 1
         for _ in 0..<20 { state.add(Entry(Block {}, rank: QualityOfService.userInitiated.rank)) }
-        let (usesQuality, count) = (state.usesQuality, state.claimedCount(offered: .usual))
+        let (usesQuality, count) = (state.qualities.areInUse, state.claimedCount(offered: .usual))
         #expect(!usesQuality && count == 20)
     }
 
@@ -351,12 +351,12 @@ struct UrgencyTests {
         let queue = suspendedQueue()
         let lowered = operation(.userInitiated)
         queue.addOperation(lowered)
-        #expect(!queue.snapshot { $0.usesQuality })
+        #expect(!queue.snapshot { $0.qualities.areInUse })
         lowered.qualityOfService = .background
-        #expect(queue.snapshot { $0.usesQuality })
+        #expect(queue.snapshot { $0.qualities.areInUse })
         queue.isSuspended = false
         await queue.drain()
-        #expect(!queue.snapshot { $0.usesQuality })
+        #expect(!queue.snapshot { $0.qualities.areInUse })
     }
 
     /// The reference of a queue that has become empty may come late. The queue uses qualities until
@@ -371,7 +371,7 @@ struct UrgencyTests {
         let offered = state.offer()
         #expect(offered == .background)
         _ = state.leave(background, releasesSlot: false)
-        let isUsedWhileOffered = state.isEmpty && state.usesQuality
+        let isUsedWhileOffered = state.isEmpty && state.qualities.areInUse
         #expect(isUsedWhileOffered)
         state.add(Entry(Block {}, rank: 0))
         let next = state.offer()
@@ -385,7 +385,7 @@ struct UrgencyTests {
         }
         while claim.takeNext() != nil {}
         _ = state.retire(claim, nanoseconds: 1)
-        let isUsedAfterwards = state.usesQuality || !state.isEmpty
+        let isUsedAfterwards = state.qualities.areInUse || !state.isEmpty
         #expect(!isUsedAfterwards)
         state.add(Entry(Block {}, rank: 0))
         guard case .none = state.claimNext(Claim(), offered: .background, cores: 1, pending: 0)
@@ -406,11 +406,11 @@ struct UrgencyTests {
             let rank = QualityOfService.userInteractive.rank
             queue.addOperation {}
             queue.event { $0.promoteAhead(of: $0.end, to: rank, byWait: true) }
-            #expect(!queue.snapshot { $0.usesQuality })
+            #expect(!queue.snapshot { $0.qualities.areInUse })
             other.addOperation(operation(.utility))
             queue.addOperation {}
             queue.event { $0.promoteAhead(of: $0.end, to: rank, byWait: true) }
-            #expect(queue.snapshot { $0.usesQuality })
+            #expect(queue.snapshot { $0.qualities.areInUse })
         }
     }
 

@@ -51,7 +51,7 @@ struct BatchSuccessorTests {
             let isKept = batch.keepSuccessor(.passUnretained(successor))
             // The monitor thread watches the batch, although nothing else waits in it.
             #expect(isKept && batch.progress == 1 && !batch.canContinue)
-            #expect(state.readyCount == 0)
+            #expect(state.ready.count == 0)
         }
 
         /// Ends the claimed successor, and releases the references that the ring held.
@@ -59,7 +59,7 @@ struct BatchSuccessorTests {
             #expect(batch.takeNext()?.isOperation(at: successor.opaque) == true)
             _ = successor.exchange { $0.finished() }
             _ = state.retire(batch, nanoseconds: 1)
-            #expect(state.running == 0)
+            #expect(state.slots.taken == 0)
             for operation in [first, successor] { Unmanaged.passUnretained(operation).release() }
         }
     }
@@ -69,10 +69,11 @@ struct BatchSuccessorTests {
         var kept = Kept()
         if isReclaimed {
             _ = kept.state.reclaimRest(of: kept.batch)
-            #expect(kept.state.readyCount == 1)
+            #expect(kept.state.ready.count == 1)
         }
         _ = kept.state.retire(kept.batch, nanoseconds: 1)
-        #expect(kept.state.readyCount == 1 && kept.state.running == 0 && kept.batch.canContinue)
+        #expect(
+            kept.state.ready.count == 1 && kept.state.slots.taken == 0 && kept.batch.canContinue)
         guard case .claim = kept.state.executorRequestedWork(kept.batch, cores: 1) else {
             Issue.record("the successor was not claimed")
             return
@@ -87,16 +88,16 @@ struct BatchSuccessorTests {
         var kept = Kept(width: width)
         _ = kept.state.retire(kept.batch, nanoseconds: 1, keepsSlot: true)
         let isOffered = kept.state.offer() != nil
-        #expect(isOffered == (width == 2) && kept.state.running == 1)
+        #expect(isOffered == (width == 2) && kept.state.slots.taken == 1)
         kept.state.returnSlot(of: kept.batch)
-        #expect(kept.state.running == 0)
+        #expect(kept.state.slots.taken == 0)
         let work = kept.state.claimNext(
             kept.batch, offered: .usual, cores: 1, pending: isOffered ? 1 : 0)
         guard case .claim = work else {
             Issue.record("the successor was not claimed")
             return
         }
-        #expect(kept.state.running == 1)
+        #expect(kept.state.slots.taken == 1)
         kept.end()
     }
 

@@ -48,7 +48,7 @@ struct BlockLifetimeTests {
         // The blocks leave the queue first: what they hold may wait for it.
         #expect(await comesTrue { releases.value == 100 })
         #expect(runs.value == 0)
-        #expect(queue.snapshot { $0.isEmpty && $0.readyCount == 0 })
+        #expect(queue.snapshot { $0.isEmpty && $0.ready.count == 0 })
         queue.isSuspended = false
         queue.addOperation { runs.increment() }
         await queue.drain()
@@ -58,7 +58,7 @@ struct BlockLifetimeTests {
     @Test func cancellingReachesTheRunningBlock() async {
         let (queue, releases, runs) = (serialQueue(), Tally(), Tally())
         let (begun, gate, cancelled) = (Signal(), Signal(), Tally())
-        queue.event { $0.typicalNanoseconds = 1 }
+        queue.event { $0.slots.pace.typicalNanoseconds = 1 }
         queue.isSuspended = true
         add(to: queue, holding: { releases.increment() }) {
             begun.send()
@@ -77,12 +77,12 @@ struct BlockLifetimeTests {
         #expect(cancelled.value == 1)
         #expect(runs.value == 0)
         #expect(await comesTrue { releases.value == 10 })
-        #expect(queue.snapshot { $0.running } == 0)
+        #expect(queue.snapshot { $0.slots.taken } == 0)
     }
 
     @Test func blockMayCancelItsQueue() async {
         let (queue, runs) = (serialQueue(), Tally())
-        queue.event { $0.typicalNanoseconds = 1 }
+        queue.event { $0.slots.pace.typicalNanoseconds = 1 }
         queue.isSuspended = true
         for _ in 0..<10 {
             queue.addOperation {
@@ -100,7 +100,7 @@ struct BlockLifetimeTests {
 
     @Test func blocksAreReleasedOutsideOfTheirQueue() async {
         let (queue, problems, released) = (serialQueue(), Tally(), Tally())
-        queue.event { $0.typicalNanoseconds = 1 }
+        queue.event { $0.slots.pace.typicalNanoseconds = 1 }
         queue.isSuspended = true
         for index in 0..<50 {
             add(to: queue) {
@@ -169,7 +169,7 @@ struct BlockLifetimeTests {
 
     @Test func blockMayWait() async {
         let (queue, other, runs) = (serialQueue(), OperationQueue(), Tally())
-        queue.event { $0.typicalNanoseconds = 1 }
+        queue.event { $0.slots.pace.typicalNanoseconds = 1 }
         queue.isSuspended = true
         for _ in 0..<5 {
             queue.addOperation {

@@ -102,11 +102,11 @@ struct BlockStressTests {
                 report("block \(index) ran \(runs[index].value) times")
             }
             if queue.operationCount != 0 { report("\(queue.operationCount) are left") }
-            let (isEmpty, ready) = queue.snapshot { ($0.isEmpty, $0.readyCount) }
+            let (isEmpty, ready) = queue.snapshot { ($0.isEmpty, $0.ready.count) }
             if !isEmpty || ready != 0 { report("not empty: \(ready)") }
             // A worker may be about to retire a claim whose entries have all left before.
             let isRetired = await comesTrue {
-                self.queue.snapshot { $0.claims.isEmpty && $0.running == 0 }
+                self.queue.snapshot { $0.slots.claims.isEmpty && $0.slots.taken == 0 }
             }
             if !isRetired { report("a claim or a slot is left") }
             let total = added.load(ordering: .relaxed)

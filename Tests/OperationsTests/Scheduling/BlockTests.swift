@@ -16,7 +16,7 @@ extension OperationQueue {
     }
 
     /// Has workers claim many blocks or operations at once.
-    func claimsBatches() { event { $0.typicalNanoseconds = 1 } }
+    func claimsBatches() { event { $0.slots.pace.typicalNanoseconds = 1 } }
 }
 
 private final class Record: Sendable {
@@ -91,7 +91,7 @@ struct BlockTests {
         await queue.drain()
         #expect(occupancy.value == 500)
         #expect(most.value == 0)
-        #expect(queue.snapshot { $0.running } == 0)
+        #expect(queue.snapshot { $0.slots.taken } == 0)
     }
 
     @Test func everyOtherQueueMakesOperations() async {
@@ -254,7 +254,7 @@ struct BlockTests {
             state.add(block)
         }
         state.arrange(order: .fifo, agingSpan: nil, hasGroups: false)
-        state.typicalNanoseconds = 1
+        state.slots.pace.typicalNanoseconds = 1
         guard case .claim = state.executorRequestedWork(claim, cores: 1) else {
             Issue.record("nothing was claimed")
             return
@@ -291,7 +291,7 @@ struct BlockTests {
         #expect(Set(operations).count == 3)
         let areFinished = operations.allSatisfy { $0.isFinished }
         #expect(areFinished)
-        #expect(queue.snapshot { $0.running } == 0)
+        #expect(queue.snapshot { $0.slots.taken } == 0)
     }
 
     @Test(arguments: [1, 10])
@@ -324,7 +324,7 @@ struct BlockTests {
         #expect(await completed.arrives())
         await queue.drain()
         #expect(record.values == Array(0..<count))
-        #expect(queue.snapshot { $0.running } == 0)
+        #expect(queue.snapshot { $0.slots.taken } == 0)
     }
 
     @Test func blocksMayBeMaterializedByManyThreads() async {
@@ -506,7 +506,7 @@ struct BlockTests {
         #expect(released.value == 0)
         claim.release()
         #expect(released.value == 1)
-        #expect(queue.snapshot { $0.isEmpty && $0.running == 0 && $0.claims.isEmpty })
+        #expect(queue.snapshot { $0.isEmpty && $0.slots.taken == 0 && $0.slots.claims.isEmpty })
     }
 
     /// The block before an operation that was taken out of its claim does not run any more.
@@ -514,7 +514,7 @@ struct BlockTests {
         let queue = OperationQueue()
         let claim = Claim()
         queue.isSuspended = true
-        queue.event { $0.typicalNanoseconds = 1 }
+        queue.event { $0.slots.pace.typicalNanoseconds = 1 }
         for _ in 0..<2 { queue.addOperation {} }
         queue.event { state in
             state.changed(.suspended(false))
@@ -531,17 +531,17 @@ struct BlockTests {
         let departure = queue.retire(claim, nanoseconds: 1)
         if let departure { queue.complete(departure) }
         claim.release()
-        #expect(departure != nil && queue.snapshot { $0.isEmpty && $0.running == 0 })
+        #expect(departure != nil && queue.snapshot { $0.isEmpty && $0.slots.taken == 0 })
     }
 
     @Test func droppedBlocksTeachNoDuration() async {
         let queue = OperationQueue()
         queue.isSuspended = true
         for _ in 0..<500 { queue.addOperation {} }
-        let before = queue.snapshot { $0.typicalNanoseconds }
+        let before = queue.snapshot { $0.slots.pace.typicalNanoseconds }
         queue.cancelAllOperations()
         await queue.drain()
-        #expect(queue.snapshot { $0.typicalNanoseconds } == before)
+        #expect(queue.snapshot { $0.slots.pace.typicalNanoseconds } == before)
     }
 
     /// A block that another worker had claimed goes before claimed operations of low priority.
@@ -549,7 +549,7 @@ struct BlockTests {
         let queue = OperationQueue()
         let (first, second) = (Claim(), Claim())
         queue.isSuspended = true
-        queue.event { $0.typicalNanoseconds = 1 }
+        queue.event { $0.slots.pace.typicalNanoseconds = 1 }
         for _ in 0..<2 { queue.addOperation {} }
         let low = (0..<4).map { _ in
             let operation = BlockOperation {}
@@ -563,9 +563,9 @@ struct BlockTests {
             for operation in low { _ = state.add(operation, to: queue) }
             _ = state.executorRequestedWork(second, cores: 1)
             #expect(first.takeNext() != nil && second.takeNext() != nil)
-            let epoch = state.recallEpoch
+            let epoch = state.slots.recallEpoch
             _ = state.reclaimRest(of: first)
-            return state.recallEpoch != epoch
+            return state.slots.recallEpoch != epoch
         }
         #expect(recalls)
         // Ends what was claimed, so that the queue can go.
@@ -603,7 +603,7 @@ struct BlockTests {
             }
         }
         queue.isSuspended = false
-        #expect(await comesTrue { queue.snapshot { $0.isSuspended && $0.running == 0 } })
+        #expect(await comesTrue { queue.snapshot { $0.slots.isSuspended && $0.slots.taken == 0 } })
         #expect(record.values == [0, 1, 2, 3])
         #expect(queue.blockCount == 6)
         queue.isSuspended = false

@@ -10,7 +10,7 @@ import Testing
 struct CapacityTests {
     /// Suspends until the queue has `count` capacity waiters.
     private func waiterCount(of queue: OperationQueue, reaches count: Int) async {
-        #expect(await comesTrue { queue.snapshot({ $0.capacityQueue.waiterCount }) == count })
+        #expect(await comesTrue { queue.snapshot({ $0.room.capacity.waiterCount }) == count })
     }
 
     /// A task that waits for capacity, records its admission, and uses its place for an operation.
@@ -31,7 +31,7 @@ struct CapacityTests {
 
     private func isQuiet(_ queue: OperationQueue) -> Bool {
         queue.snapshot {
-            $0.capacityQueue.waiterCount == 0 && $0.capacityQueue.reservationCount == 0
+            $0.room.capacity.waiterCount == 0 && $0.room.capacity.reservationCount == 0
         }
     }
 
@@ -88,7 +88,7 @@ struct CapacityTests {
         let queue = OperationQueue()
         let operations = [BlockOperation {}, BlockOperation {}]
         for operation in operations { _ = state.add(operation, to: queue) }
-        state.typicalNanoseconds = 1
+        state.slots.pace.typicalNanoseconds = 1
         let claim = Claim()
         guard case .claim = state.executorRequestedWork(claim, cores: 1) else {
             Issue.record("nothing was claimed")
@@ -129,7 +129,7 @@ struct CapacityTests {
         await operations[1].waitUntilFinished()
         #expect(
             queue.snapshot {
-                $0.capacityQueue.waiterCount == 3 && $0.capacityQueue.reservationCount == 0
+                $0.room.capacity.waiterCount == 3 && $0.room.capacity.reservationCount == 0
             })
         queue.isSuspended = false
         for waiter in waiters { try await waiter.value }
@@ -210,7 +210,7 @@ struct CapacityTests {
             #expect(await began.arrives())
             let isOneBatch = queue.snapshot { state in
                 var taken = 0
-                state.claims.first?.forEachTaken { _ in taken += 1 }
+                state.slots.claims.first?.forEachTaken { _ in taken += 1 }
                 return taken == 2
             }
             try await queue.waitForCapacity(below: 2)
@@ -396,12 +396,12 @@ struct CapacityTests {
         }
         await waiterCount(of: queue, reaches: 1)
         try scheduler.advance(by: .seconds(1))
-        #expect(queue.snapshot { $0.capacityQueue.waiterCount } == 1)
+        #expect(queue.snapshot { $0.room.capacity.waiterCount } == 1)
         // The task may set its timer a little after it has begun to wait.
         #expect(
             await comesTrue {
                 (try? scheduler.advance(by: .seconds(1))) != nil
-                    && queue.snapshot { $0.capacityQueue.waiterCount } == 0
+                    && queue.snapshot { $0.room.capacity.waiterCount } == 0
             })
         let error = await #expect(throws: OperationQueueFull.self) { try await late.value }
         #expect(

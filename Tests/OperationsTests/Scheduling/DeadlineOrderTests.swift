@@ -128,6 +128,7 @@ struct DeadlineOrderTests {
         }
         await queue.drain()
         #expect(runs.value == count)
-        #expect(queue.snapshot { $0.rescheduled.isEmpty && !$0.rescheduled.hasDeadlines })
+        #expect(
+            queue.snapshot { $0.ready.rescheduled.isEmpty && !$0.ready.rescheduled.hasDeadlines })
     }
 }

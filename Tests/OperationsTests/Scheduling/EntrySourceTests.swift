@@ -123,7 +123,7 @@ private final class Numbers: TypedOperation<Void>, @unchecked Sendable {
     override func runBeyondClaim(_ claim: Claim, in queue: OperationQueue) -> Entry? {
         queue.eventOffering { [source] state in
             state.detachLast(from: claim).release()
-            if let source { state.sources.insert(source) }
+            if let source { state.ready.sources.insert(source) }
         }
         return nil
     }
@@ -145,7 +145,7 @@ private final class NumberSource: EntrySource, @unchecked Sendable {
         let size = min(state.batchSize(of: ready.count, cores: cores), ready.count)
         for number in ready.prefix(size) { filling.append(number: number) }
         ready.removeFirst(size)
-        if ready.isEmpty { state.sources.remove(self) }
+        if ready.isEmpty { state.ready.sources.remove(self) }
         claimCount += 1
     }
 
@@ -153,7 +153,7 @@ private final class NumberSource: EntrySource, @unchecked Sendable {
         var rest: [UInt32] = []
         claim.reclaimRest { entry, _ in entry.number.map { rest.append($0) } }
         guard !rest.isEmpty else { return }
-        if ready.isEmpty { state.sources.insert(self) }
+        if ready.isEmpty { state.ready.sources.insert(self) }
         ready = rest + ready
     }
 

@@ -101,7 +101,7 @@ struct FairShareTests {
         let queue = OperationQueue()
         for number in 0..<1_000 { queue.add(.group(number % 100)) {} }
         await queue.drain()
-        #expect(queue.snapshot { $0.order.isDefault && $0.rescheduled.groupCount == 0 })
+        #expect(queue.snapshot { $0.ready.order.isDefault && $0.ready.rescheduled.groupCount == 0 })
         // Blocks take their fast path again.
         #expect(queue.snapshot { $0.takesBlocks })
     }
@@ -224,10 +224,10 @@ struct FairShareTests {
         await Growth.expectNearLinear(from: 2_000) { count in
             let queue = suspendedQueue()
             for number in 0..<count { queue.add(.group(number % (count / 2))) {} }
-            #expect(queue.snapshot { $0.rescheduled.groupCount } == count / 2)
+            #expect(queue.snapshot { $0.ready.rescheduled.groupCount } == count / 2)
             queue.isSuspended = false
             await queue.drain()
-            #expect(queue.snapshot { $0.rescheduled.groupCount } == 0)
+            #expect(queue.snapshot { $0.ready.rescheduled.groupCount } == 0)
         }
     }
 

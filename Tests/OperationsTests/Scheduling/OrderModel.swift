@@ -36,7 +36,7 @@ final class StepQueue: Sendable {
 extension OperationQueue {
     /// Makes the queue assume that its operations are so short that workers should claim several of
     /// them at once.
-    func claimsSeveral() { event { $0.typicalNanoseconds = 100 } }
+    func claimsSeveral() { event { $0.slots.pace.typicalNanoseconds = 100 } }
 }
 
 /// Computes what a queue should do next by the plain meaning of its settings, without regard to

@@ -187,6 +187,8 @@ struct OrderModelTests {
         }
         #expect(run.model.items.isEmpty)
         #expect(
-            run.steps.queue.snapshot { $0.isEmpty && $0.rescheduled.isEmpty && $0.readyCount == 0 })
+            run.steps.queue.snapshot {
+                $0.isEmpty && $0.ready.rescheduled.isEmpty && $0.ready.count == 0
+            })
     }
 }

@@ -245,8 +245,8 @@ struct OrderTests {
         await queue.drain()
         #expect(runs.value == count + (count + 500) / 501)
         // A worker whose operations were run by other workers returns its slot a little later.
-        #expect(await comesTrue { queue.snapshot { $0.running == 0 } })
-        #expect(queue.snapshot { $0.readyCount == 0 && $0.rescheduled.isEmpty })
+        #expect(await comesTrue { queue.snapshot { $0.slots.taken == 0 } })
+        #expect(queue.snapshot { $0.ready.count == 0 && $0.ready.rescheduled.isEmpty })
     }
 
     @Test func mainQueueKeepsItsOrder() {

@@ -55,8 +55,11 @@ struct OverflowMemoryTests {
         run.resume()
         await queue.drain()
         #expect(await comesTrue { released.value == 100 })
-        #expect(queue.snapshot { $0.overflow!.displaced.isEmpty && $0.overflow!.arriving.isEmpty })
-        #expect(queue.snapshot { $0.overflow!.rejected.isEmpty && $0.readyCount == 0 })
+        #expect(
+            queue.snapshot {
+                $0.room.overflow!.displaced.isEmpty && $0.room.overflow!.arriving.isEmpty
+            })
+        #expect(queue.snapshot { $0.room.overflow!.rejected.isEmpty && $0.ready.count == 0 })
     }
 
     /// The same if an operation adds, which has not ended meanwhile.
@@ -153,7 +156,7 @@ struct OverflowMemoryTests {
     /// What a worker has claimed and not begun is dropped like everything else that waits.
     @Test func claimedOperationsAreDropped() throws {
         let queue = suspendedQueue()
-        queue.event { $0.typicalNanoseconds = 1 }
+        queue.event { $0.slots.pace.typicalNanoseconds = 1 }
         let released = Tally()
         var operations: [Operation] = []
         for _ in 0..<4 {
@@ -167,7 +170,7 @@ struct OverflowMemoryTests {
             // No worker comes meanwhile.
             state.changed(.suspended(true))
         }
-        #expect(claim.hasRest && queue.snapshot { $0.readyCount } == 0)
+        #expect(claim.hasRest && queue.snapshot { $0.ready.count } == 0)
         let first = try #require(claim.takeNext()?.operation?.takeUnretainedValue())
         _ = first.exchange { $0.begunOnFastPath() }
         queue.overflow = .dropOldest(capacity: 4)
@@ -244,11 +247,11 @@ struct OverflowMemoryTests {
         let queue = suspendedQueue()
         queue.overflow = .dropOldest(capacity: 4)
         for _ in 0..<2_000 { queue.addOperation(Starting()) }
-        #expect(queue.snapshot { $0.overflow!.visitedCount } <= 2_000)
+        #expect(queue.snapshot { $0.room.overflow!.visitedCount } <= 2_000)
         #expect(queue.operations.count { !$0.isCancelled } == 4)
         queue.isSuspended = false
         await queue.drain()
-        #expect(queue.snapshot { $0.overflow!.displaced.isEmpty })
+        #expect(queue.snapshot { $0.room.overflow!.displaced.isEmpty })
     }
 
     @Test func additionsDoNotSearchBarriersAgain() async {
@@ -256,7 +259,7 @@ struct OverflowMemoryTests {
         for _ in 0..<2_000 { queue.addBarrierBlock {} }
         queue.overflow = .dropOldest(capacity: 4)
         for _ in 0..<2_000 { queue.add {} }
-        #expect(queue.snapshot { $0.overflow!.visitedCount } <= 4_000)
+        #expect(queue.snapshot { $0.room.overflow!.visitedCount } <= 4_000)
         #expect(queue.operations.count { !$0.isCancelled } == 4)
         queue.isSuspended = false
         await queue.drain()

@@ -76,10 +76,10 @@ struct OverflowTests {
             (1...5).map { _ in BlockOperation {} }, waitUntilFinished: false)
         queue.addBarrierBlock {}
         #expect(queue.operations.count { !$0.isCancelled } == 3)
-        #expect(queue.snapshot { $0.overflow!.arriving.isEmpty })
+        #expect(queue.snapshot { $0.room.overflow!.arriving.isEmpty })
         queue.isSuspended = false
         await queue.drain()
-        #expect(queue.snapshot { $0.overflow!.displaced.isEmpty })
+        #expect(queue.snapshot { $0.room.overflow!.displaced.isEmpty })
         // The limit holds from the next addition on, and ends at once.
         queue.isSuspended = true
         queue.overflow = nil
@@ -137,7 +137,8 @@ struct OverflowTests {
                         if operation.isCancelled { dropped.increment() }
                         let live = queue.snapshot { state in
                             state.operations().count {
-                                state.overflow?.displaced.contains(ObjectIdentifier($0)) == false
+                                state.room.overflow?.displaced.contains(ObjectIdentifier($0))
+                                    == false
                             }
                         }
                         #expect(live <= capacity)
@@ -148,7 +149,10 @@ struct OverflowTests {
         await queue.drain()
         #expect(ran.value >= capacity)
         if !dropsOldest { #expect(ran.value + dropped.value == 8_000) }
-        #expect(queue.snapshot { $0.overflow!.displaced.isEmpty && $0.overflow!.arriving.isEmpty })
+        #expect(
+            queue.snapshot {
+                $0.room.overflow!.displaced.isEmpty && $0.room.overflow!.arriving.isEmpty
+            })
     }
 
     @Test func nothingIsDroppedWhileThereIsRoom() async {
@@ -178,7 +182,10 @@ struct OverflowTests {
         queue.isSuspended = false
         await queue.drain()
         #expect(throws: OperationMisuse.self) { try queue.addOperationChecked(costly) }
-        #expect(queue.snapshot { $0.overflow!.arriving.isEmpty && $0.overflow!.displaced.isEmpty })
+        #expect(
+            queue.snapshot {
+                $0.room.overflow!.arriving.isEmpty && $0.room.overflow!.displaced.isEmpty
+            })
         #expect(queue.progress.totalUnitCount == 1)
         // Nor has it an effect on the others, or on itself, where there is no room.
         queue.isSuspended = true
@@ -230,7 +237,10 @@ struct OverflowTests {
         await queue.shutDown(grace: .zero)
         queue.addOperation(third)
         for operation in [first, second, third] { #expect(operation.isFinished) }
-        #expect(queue.snapshot { $0.overflow!.rejected.isEmpty && $0.overflow!.displaced.isEmpty })
+        #expect(
+            queue.snapshot {
+                $0.room.overflow!.rejected.isEmpty && $0.room.overflow!.displaced.isEmpty
+            })
         #expect(queue.progress.completedUnitCount == 4 && queue.progress.totalUnitCount == 4)
     }
 
@@ -245,7 +255,7 @@ struct OverflowTests {
         await run.finished()
         #expect(!run.isCancelled && ran.value == 40)
         await queue.drain()
-        #expect(queue.snapshot { $0.overflow!.exempt.isEmpty })
+        #expect(queue.snapshot { $0.room.overflow!.exempt.isEmpty })
     }
 
     /// The same if the queue gets its limit only then.
@@ -268,7 +278,7 @@ struct OverflowTests {
         await run.finished()
         #expect(!run.isCancelled && ran.value == 10)
         await queue.drain()
-        #expect(queue.snapshot { $0.overflow!.exempt.isEmpty })
+        #expect(queue.snapshot { $0.room.overflow!.exempt.isEmpty })
     }
 
     /// Who has reserved capacity gets it, and others count the reservation.

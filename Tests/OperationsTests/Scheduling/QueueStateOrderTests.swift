@@ -171,7 +171,7 @@ struct QueueStateOrderTests {
         _ = operations[70].exchange { $0.startRequested() }
         _ = operations[70].exchange { $0.attemptEnded() }
         state.slotReturned(by: operations[70])
-        let (cursor, first) = (state.order.cursor, state.firstStrictly(before: last.place))
+        let (cursor, first) = (state.ready.order.cursor, state.firstStrictly(before: last.place))
         #expect(cursor == operations[70].place && first == operations[70].place)
         for operation in operations {
             _ = operation.exchange { $0.finished() }
@@ -194,10 +194,11 @@ private final class DrivenQueue {
     private var operations: [String: Operation] = [:]
     private(set) var ran: [String] = []
 
-    init() { state.clock = { [clock] in clock.now } }
+    init() { state.ready.clock = { [clock] in clock.now } }
 
     var isLeftEmpty: Bool {
-        state.isEmpty && state.readyCount == 0 && state.rescheduled.isEmpty && state.running == 0
+        state.isEmpty && state.ready.count == 0 && state.ready.rescheduled.isEmpty
+            && state.slots.taken == 0
     }
 
     func handle(_ event: QueueStateOrderTests.Event) {

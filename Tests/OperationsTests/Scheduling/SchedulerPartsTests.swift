@@ -293,7 +293,7 @@ struct SchedulerPartsTests {
                 state.insertReady(operation)
             }
         }
-        state.typicalNanoseconds = 10
+        state.slots.pace.typicalNanoseconds = 10
         if areCancelled { _ = state.cancelAll(because: .requested, except: nil) }
         var sizes: [Int] = []
         var claims: [Claim] = []

@@ -99,7 +99,7 @@ struct StreamTests {
         #expect(!operation.status.has(.observed))
         let queue = OperationQueue()
         for await _ in queue.counts { break }
-        #expect(!queue.snapshot { $0.notifiesEach })
+        #expect(!queue.snapshot { $0.records.notifiesEach })
     }
 
     @Test func countsYieldLatestValueAndEndWithTask() async {
@@ -122,7 +122,7 @@ struct StreamTests {
         let endless = Task { for await _ in queue.counts {} }
         endless.cancel()
         await endless.value
-        #expect(!queue.snapshot { $0.notifiesEach })
+        #expect(!queue.snapshot { $0.records.notifiesEach })
     }
 
     @Test func manyStateStreamsAreInOrder() async {

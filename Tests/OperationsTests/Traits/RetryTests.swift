@@ -79,7 +79,7 @@ struct RetryTests {
         queue.addOperation(feed)
         await queue.drain()
         #expect(feed.isCancelled)
-        #expect(await comesTrue { queue.snapshot { $0.running } == 0 })
+        #expect(await comesTrue { queue.snapshot { $0.slots.taken } == 0 })
     }
 
     @Test func retryConditionDecidesWhichErrorsAreRetried() async {

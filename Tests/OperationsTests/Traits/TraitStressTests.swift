@@ -102,7 +102,7 @@ private final class TraitStress: Sendable {
         #expect(uses.allSatisfy { $0.budget.inUse == 0 }, "seed \(seed): permits are missing")
         for queue in queues {
             // A worker that returns an operation to its queue frees the slot a little later.
-            #expect(await comesTrue { queue.snapshot { $0.running } == 0 }, "seed \(seed)")
+            #expect(await comesTrue { queue.snapshot { $0.slots.taken } == 0 }, "seed \(seed)")
             #expect(queue.operationCount == 0, "seed \(seed)")
             let keys = queue.keys
             let rest = [
