@@ -159,7 +159,7 @@ lint: style
 	Scripts/check-layers
 
 style:
-	swift format lint --strict --parallel --recursive Package.swift Comparisons Scripts Snippets \
+	swift format lint --strict --parallel --recursive Package.swift Benchmarks/Differences Scripts Snippets \
 		Sources Tests ClassicPhotos/Package.swift ClassicPhotos/Plugins ClassicPhotos/Sources \
 		ClassicPhotos/Tests ClassicPhotos/Demo/Package.swift ClassicPhotos/Demo/Sources \
 		ClassicPhotos/Demo/Tests Examples/*/Package.swift Examples/*/Sources
@@ -220,13 +220,13 @@ site: every-library
 		ClassicPhotos/.build/debug/snippet-extract $(LIBRARIES) $(PHOTO_LIBRARIES)
 
 # Runs programs with Foundation and with OperationsFoundation; fails if a line that they print
-# differs, unless Comparisons/DropIn/differences.txt lists the line with a reason.
+# differs, unless Benchmarks/Differences/DropIn/differences.txt lists the line with a reason.
 drop-in: install-test pin-versions
 	$(BUILD) --target OperationsFoundation $(COMPLETE)
-	Comparisons/DropIn/check .build-complete/debug
+	Benchmarks/Differences/DropIn/check .build-complete/debug
 
 # Builds a package that uses the libraries; fails if the package manager fetches another package, or
-# if a program in Comparisons/FoundationOnLinux does something else than its comments say.
+# if a program in Benchmarks/Differences/FoundationOnLinux does something else than its comments say.
 consumer:
 	Scripts/check-consumer
 
@@ -263,13 +263,13 @@ api: install-gate pin-versions
 	$(BUILD) $(TESTS) $(COMPLETE)
 	Scripts/check-api $(MODULES) $(filter-out OperationsFoundation,$(LIBRARIES))
 
-# Only after a release: docs/releasing.md.
+# Only after a release: Documentation/Releasing.md.
 api-record: install-gate pin-versions
 	$(BUILD) $(TESTS) $(COMPLETE)
 	Scripts/check-api $(MODULES) $(filter-out OperationsFoundation,$(LIBRARIES)) --record
-	rm -f docs/api/meant.txt
+	rm -f Documentation/api/meant.txt
 
-# What is missing before a version can be tagged: docs/releasing.md. Runs all tests.
+# What is missing before a version can be tagged: Documentation/Releasing.md. Runs all tests.
 release-check:
 	Scripts/release-check
 
@@ -378,11 +378,11 @@ instructions: install-gate
 # Takes the README's pictures of the page, in the tests' own browser. One of them moves.
 screenshots: install-gate
 	@Scripts/install-packages webp
-	SCREENSHOTS="$(CURDIR)/docs/images" $(SWIFT) test $(APP_TESTS) --disable-xctest \
+	SCREENSHOTS="$(CURDIR)/Documentation/images" $(SWIFT) test $(APP_TESTS) --disable-xctest \
 		--filter 'PageBrowserTests|FilmBrowserTests'
-	img2webp -loop 0 -min_size -d 100 -lossy -q 60 -m 6 docs/images/race/*.png \
-		-o docs/images/race.webp
-	rm -r docs/images/race
+	img2webp -loop 0 -min_size -d 100 -lossy -q 60 -m 6 Documentation/images/race/*.png \
+		-o Documentation/images/race.webp
+	rm -r Documentation/images/race
 
 install-run:
 	@Scripts/install-packages libvips-dev libcurl4-openssl-dev zlib1g-dev pkg-config libpq-dev \

@@ -109,14 +109,14 @@ print("The reading list has \(list.count) files, \(listed) lines, \(concepts.cou
 let pages = Pages(
     namesIn: [
         "Sources", "Tests", "Models", "ClassicPhotos", "Scripts", "Benchmarks", "Snippets",
-        "Examples", "Documentation", "docs",
+        "Examples", "Documentation",
     ])
 let contributors =
     (try? FileManager.default.contentsOfDirectory(
-        atPath: "Documentation/Scheduling/Scheduling.docc")) ?? []
+        atPath: "Documentation/Scheduling.docc")) ?? []
 let stale = pages.staleNames(
     in: contributors.filter { $0.hasSuffix(".md") }.sorted().map {
-        "Documentation/Scheduling/Scheduling.docc/\($0)"
+        "Documentation/Scheduling.docc/\($0)"
     } + ["CONTRIBUTING.md", "Models/README.md"])
 for line in stale { print(line) }
 if !stale.isEmpty { stop("A page names what is no longer there.") }

@@ -10,8 +10,8 @@
 //            │ "I have something runnable"
 //   WorkerPool of OperationsRuntime               threads; takes the best operation of each queue
 //
-// Scheduling.md in Documentation/Scheduling describes the protocol between them. Its page Doors.md
-// draws the layers: the ground, which is the module OperationsRuntime, the core (`Lifecycle/`,
-// `Dependencies/`, `Scheduling/`, `Outcome/`, `QualityOfService/`), the features, and the
-// diagnosis. The file `Scripts/layers` holds the table. The module needs only OperationsRuntime,
-// Synchronization and libc, and Dispatch for the main queue.
+// Scheduling.md in Documentation/Scheduling.docc describes the protocol between them. Its page
+// Doors.md draws the layers: the ground, which is the module OperationsRuntime, the core
+// (`Lifecycle/`, `Dependencies/`, `Scheduling/`, `Outcome/`, `QualityOfService/`), the features,
+// and the diagnosis. The file `Scripts/layers` holds the table. The module needs only
+// OperationsRuntime, Synchronization and libc, and Dispatch for the main queue.
