@@ -32,6 +32,9 @@ public enum OperationsDiagnostics {
         ///   - threads: the number of blocked threads.
         ///   - waiting: how many pieces of work wait for a thread.
         case allThreadsBlocked(threads: Int, waiting: Int)
+        /// A task has waited for a second for a queue of a test scheduler, or for an operation of
+        /// it, and nothing runs the scheduler. Reported once between two runs of a scheduler.
+        case idleTestScheduler(queue: String)
 
         /// A message that says what was found and how to correct it.
         public var description: String {
@@ -60,6 +63,10 @@ public enum OperationsDiagnostics {
                     + "\(waiting == 1 ? "piece" : "pieces") of work wait for a thread. If that is what "
                     + "the threads wait for, nothing goes on. Limit how many block at a time with "
                     + "the width of a queue, or await instead of blocking"
+            case .idleTestScheduler(let queue):
+                "a task has waited for a second for \(queue), and nothing runs the test scheduler of that "
+                    + "queue. Let the scheduler call the code under test: "
+                    + "try await scheduler.run { try await … }"
             }
         }
     }

@@ -38,6 +38,9 @@ extension OperationsDiagnostics {
             case .unannouncedEnd(let operation):
                 message = "An operation has finished and never announced it"
                 metadata["operation"] = .string(operation.unquoted)
+            case .idleTestScheduler(let queue):
+                message = "A task waits for a queue whose test scheduler nothing runs"
+                metadata["queue"] = "\(queue)"
             case .allThreadsBlocked(let threads, let waiting):
                 message = "All worker threads are blocked while work waits for one"
                 metadata["threads"] = "\(threads)"

@@ -35,10 +35,11 @@ extension Operation {
 }
 
 extension OperationQueue {
-    /// Tells the companion that the current task begins to wait for the queue, or for one of its
-    /// operations. Returns the companion, which must learn of the end of the wait; nil if there is
-    /// none, or if the task is an operation of the queue.
+    /// Tells the driver and the companion that the current task begins to wait for the queue, or
+    /// for one of its operations. Returns the companion, which must learn of the end of the wait;
+    /// nil if there is none, or if the task is an operation of the queue.
     final func waitBegins() -> (any QueueCompanion)? {
+        driver?.waitBegins(in: self)
         guard let companion, TaskContext.queue !== self else { return nil }
         companion.waitBegins(in: self)
         return companion

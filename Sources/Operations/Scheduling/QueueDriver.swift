@@ -18,6 +18,9 @@ package protocol QueueDriver: AnyObject, Sendable {
     func enqueue(_ job: UnownedJob, of body: any DrivenBody, isFirst: Bool)
     /// Called when a completion block must be run.
     func submit(_ block: @escaping @Sendable () -> Void, of operation: Operation)
+    /// Called when a task that is no operation of the queue begins to wait for the queue or for one
+    /// of its operations.
+    func waitBegins(in queue: OperationQueue)
     /// Runs the blocks of one operation, in any order. All of them have been run on return.
     func runAll(_ blocks: [@Sendable () -> Void], of operation: Operation)
 }

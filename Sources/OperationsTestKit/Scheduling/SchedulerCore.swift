@@ -58,6 +58,25 @@ final class SchedulerCore: QueueDriver {
         }
     }
 
+    // MARK: Waits of tasks
+
+    /// How long a task waits before that is reported, if nothing runs the scheduler.
+    private static let patience = Duration.seconds(1)
+
+    func waitBegins(in queue: OperationQueue) {
+        // What the scheduler runs may wait: other steps follow.
+        if DrivenThread.isCurrent { return }
+        let count = state.withLock { $0.isRunning ? nil : $0.runCount }
+        guard let count else { return }
+        _ = TimeSource.continuous.schedule(after: Self.patience, named: "a wait for a test") {
+            [weak self, weak queue] in
+            guard let self, let queue, queue.operationCount > 0,
+                state.withLock({ $0.reportsWait(after: count) })
+            else { return }
+            OperationsDiagnostics.handler(.idleTestScheduler(queue: queue.label))
+        }
+    }
+
     // MARK: Making queues
 
     func makeQueue(name: String?, width: Int) -> OperationQueue {
@@ -247,7 +266,7 @@ final class SchedulerCore: QueueDriver {
 
     // MARK: Inspecting
 
-    var hasBeenRun: Bool { state.withLock { $0.hasBeenRun } }
+    var hasBeenRun: Bool { state.withLock { $0.runCount > 0 } }
     var steps: [TestScheduler.Step] { state.withLock { $0.steps } }
     var log: [Guide] { state.withLock { $0.log } }
     var decisions: [Decision] { state.withLock { $0.decisions } }

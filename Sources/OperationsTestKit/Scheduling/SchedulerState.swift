@@ -53,7 +53,10 @@ struct SchedulerState {
     }
 
     private let time: SchedulerTime
-    private(set) var hasBeenRun = false
+    /// How often the scheduler was run.
+    private(set) var runCount = 0
+    /// The number of runs before which the wait of a task was reported.
+    private var reportedRunCount = -1
     private(set) var steps: [TestScheduler.Step] = []
     private(set) var decisions: [Decision] = []
     /// The chosen events, described by what they are and not by their numbers.
@@ -156,12 +159,20 @@ struct SchedulerState {
     // MARK: Choosing
 
     mutating func begins() -> Bool {
-        hasBeenRun = true
+        if !isRunning { runCount += 1 }
         defer { isRunning = true }
         return !isRunning
     }
 
     mutating func ends() { isRunning = false }
+
+    /// Whether to report that a task waits: nothing has run the scheduler since it had been run so
+    /// many times, and no other wait was reported since.
+    mutating func reportsWait(after count: Int) -> Bool {
+        guard !isRunning, runCount == count, reportedRunCount < count else { return false }
+        reportedRunCount = count
+        return true
+    }
 
     mutating func stopRecording() {
         isRecording = false
