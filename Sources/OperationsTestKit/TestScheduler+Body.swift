@@ -1,4 +1,4 @@
-public import Operations
+import Operations
 
 extension TestScheduler {
     /// Runs an async function, and everything that it causes, until nothing is left to do.

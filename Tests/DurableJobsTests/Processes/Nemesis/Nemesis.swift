@@ -269,9 +269,9 @@ final class Nemesis: Sendable {
         var end = ContinuousClock.now + limit
         var least = Int.max
         while ContinuousClock.now < end {
-            if children.hasClientEnded, let counts = try? await queue.counts() {
+            if let counts = try? await queue.counts() {
                 let left = counts.reduce(0) { $0 + ($1.key.isEnded ? 0 : $1.value) }
-                if left == 0 { return true }
+                if left == 0, children.hasClientEnded { return true }
                 if goesOn, left < least {
                     least = left
                     end = ContinuousClock.now + limit
