@@ -3,6 +3,7 @@ import Hummingbird
 public import Logging
 import NIOCore
 import Operations
+public import PhotoLibrary
 @_spi(ClassicPhotos) public import PhotoPipeline
 import ServiceLifecycle
 import UnixSignals

@@ -1,6 +1,7 @@
 import DurableJobFiles
 public import DurableJobs
 import PhotoImaging
+import PhotoLibrary
 @_spi(ClassicPhotos) import PhotoPipeline
 
 #if canImport(FoundationEssentials)

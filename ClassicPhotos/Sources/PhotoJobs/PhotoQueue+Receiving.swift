@@ -1,6 +1,7 @@
 import DurableJobFiles
 import DurableJobs
 import Operations
+import PhotoLibrary
 @_spi(ClassicPhotos) import PhotoPipeline
 
 #if canImport(FoundationEssentials)

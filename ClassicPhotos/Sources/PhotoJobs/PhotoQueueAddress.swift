@@ -1,6 +1,7 @@
 import DurableJobFiles
 public import DurableJobs
 import DurableJobsPostgres
+import PhotoLibrary
 @_spi(ClassicPhotos) import PhotoPipeline
 
 #if canImport(FoundationEssentials)

@@ -2,6 +2,7 @@ import ArgumentParser
 import DurableJobs
 import PhotoImaging
 import PhotoJobs
+import PhotoLibrary
 @_spi(ClassicPhotos) import PhotoPipeline
 
 #if canImport(FoundationEssentials)

@@ -1,4 +1,5 @@
 import PhotoImaging
+import PhotoLibrary
 @_spi(ClassicPhotos) import PhotoPipeline
 
 #if canImport(FoundationEssentials)

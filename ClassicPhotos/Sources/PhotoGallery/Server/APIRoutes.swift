@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import PhotoImaging
+import PhotoLibrary
 @_spi(ClassicPhotos) import PhotoPipeline
 
 /// The routes under /api. Pages identify a photo by its row; no route accepts a URL or a path.

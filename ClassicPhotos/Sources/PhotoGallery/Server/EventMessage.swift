@@ -1,5 +1,6 @@
 import NIOCore
 import PhotoImaging
+import PhotoLibrary
 @_spi(ClassicPhotos) import PhotoPipeline
 
 #if canImport(FoundationEssentials)

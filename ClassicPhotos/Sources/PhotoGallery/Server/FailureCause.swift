@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import PhotoLibrary
 @_spi(ClassicPhotos) import PhotoPipeline
 
 /// The reason of a failure without a language, as clients receive it.

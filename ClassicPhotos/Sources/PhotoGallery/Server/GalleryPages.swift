@@ -1,4 +1,5 @@
 import Hummingbird
+import PhotoLibrary
 @_spi(ClassicPhotos) import PhotoPipeline
 
 /// The open pages and their sessions.

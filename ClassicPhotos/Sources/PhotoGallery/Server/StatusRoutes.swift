@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import PhotoLibrary
 @_spi(ClassicPhotos) import PhotoPipeline
 
 /// The routes for programs that watch the server: whether it answers, and its numbers.

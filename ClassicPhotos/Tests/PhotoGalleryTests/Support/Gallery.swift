@@ -6,6 +6,7 @@ import NIOHTTP1
 import OperationsInsight
 import OperationsTestSupport
 import PhotoImaging
+import PhotoLibrary
 @_spi(ClassicPhotos) import PhotoPipeline
 import Testing
 

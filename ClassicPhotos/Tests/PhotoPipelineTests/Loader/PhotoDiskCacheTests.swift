@@ -1,9 +1,10 @@
 import DemoOrigin
 import OperationsTestSupport
 import PhotoImaging
+import PhotoTestSupport
 import Testing
 
-@testable import PhotoPipeline
+@_spi(ClassicPhotos) @testable import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
