@@ -4,7 +4,7 @@ public import Logging
 import NIOCore
 import Operations
 public import PhotoLibrary
-@_spi(ClassicPhotos) public import PhotoPipeline
+public import PhotoPipeline
 import ServiceLifecycle
 import UnixSignals
 

@@ -2,7 +2,7 @@ import DurableJobFiles
 public import DurableJobs
 import PhotoImaging
 import PhotoLibrary
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -2,7 +2,7 @@ import DurableJobFiles
 import DurableJobs
 import Operations
 import PhotoLibrary
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -1,6 +1,6 @@
 public import DurableJobs
 public import PhotoLibrary
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoPipeline
 import Synchronization
 
 #if canImport(FoundationEssentials)

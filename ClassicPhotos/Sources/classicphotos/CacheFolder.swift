@@ -1,5 +1,5 @@
 import PhotoLibrary
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

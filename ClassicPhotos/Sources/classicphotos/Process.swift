@@ -3,7 +3,7 @@ import DurableJobs
 import PhotoImaging
 import PhotoJobs
 import PhotoLibrary
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -1,6 +1,6 @@
 import PhotoImaging
 import PhotoLibrary
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

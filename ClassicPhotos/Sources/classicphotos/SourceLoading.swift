@@ -1,7 +1,7 @@
 import ArgumentParser
 import PhotoImaging
 import PhotoLibrary
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

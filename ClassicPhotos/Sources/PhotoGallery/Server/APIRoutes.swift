@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 import PhotoImaging
 import PhotoLibrary
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoPipeline
 
 /// The routes under /api. Pages identify a photo by its row; no route accepts a URL or a path.
 struct APIRoutes {

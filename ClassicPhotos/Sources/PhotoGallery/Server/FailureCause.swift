@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import PhotoLibrary
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoPipeline
 
 /// The reason of a failure without a language, as clients receive it.
 struct FailureCause: Encodable {

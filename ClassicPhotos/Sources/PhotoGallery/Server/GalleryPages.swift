@@ -1,6 +1,6 @@
 import Hummingbird
 import PhotoLibrary
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoPipeline
 
 /// The open pages and their sessions.
 ///

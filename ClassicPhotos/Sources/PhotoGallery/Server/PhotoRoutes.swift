@@ -4,7 +4,7 @@ import Hummingbird
 import NIOCore
 import PhotoImaging
 import PhotoLibrary
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import PhotoLibrary
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoPipeline
 
 /// The routes for programs that watch the server: whether it answers, and its numbers.
 struct StatusRoutes {

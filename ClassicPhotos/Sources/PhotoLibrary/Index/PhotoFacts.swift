@@ -1,5 +1,4 @@
 public import PhotoImaging
-@_spi(ClassicPhotos) import PhotoPipeline
 
 /// What is known of a photo: what its file says before the pixels, and what was found when the
 /// photo was decoded. The facts stay when its pictures are dropped from memory.
@@ -77,12 +76,6 @@ public struct PhotoFacts: Sendable, Hashable {
         placeholder = placeholder ?? decoded.placeholder
     }
 
-    /// What a loader keeps with each photo that it decodes; see
-    /// ``PhotoListSession/Options/forLoader``.
-    static let notes: PhotoLoader.Options.Notes = { original, info, bitmap, limits in
-        PhotoFacts(original: original, info: info, bitmap: bitmap, limits: limits)
-    }
-
     private static let thumbnailLimits = ImageLimits(
         maximumPixels: 1_000_000, allowedFormats: [.jpeg])
     /// Small enough for a few milliseconds, and with several pixels for each cell.
@@ -117,14 +110,5 @@ public struct PhotoFacts: Sendable, Hashable {
             }
         }
         return mean.color
-    }
-}
-
-extension Photo {
-    /// What is known of the photo; nil if its loader has no ``PhotoFacts/notes``.
-    var facts: PhotoFacts? {
-        var facts = notes as? PhotoFacts
-        facts?.damage = damage
-        return facts
     }
 }

@@ -1,4 +1,4 @@
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoPipeline
 
 #if canImport(Glibc)
 import Glibc

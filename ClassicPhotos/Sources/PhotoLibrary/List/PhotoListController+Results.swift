@@ -1,4 +1,4 @@
-@_spi(ClassicPhotos) public import PhotoPipeline
+public import PhotoPipeline
 
 // Events from operations. Running operations continue during a scroll, so results may arrive in
 // every phase. Results of attempts that are no longer in progress change nothing.

@@ -1,4 +1,4 @@
-@_spi(ClassicPhotos) public import PhotoPipeline
+public import PhotoPipeline
 import Synchronization
 
 /// How much of the photo of a row has arrived.

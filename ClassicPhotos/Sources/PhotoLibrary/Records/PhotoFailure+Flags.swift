@@ -1,4 +1,4 @@
-@_spi(ClassicPhotos) public import PhotoPipeline
+public import PhotoPipeline
 
 extension PhotoFailure {
     /// The reason, and the flag of the photo program that helps.

@@ -1,4 +1,4 @@
-@_spi(ClassicPhotos) public import PhotoPipeline
+public import PhotoPipeline
 
 /// The progress of a photo towards being shown.
 public enum PhotoState: Sendable, Hashable {

@@ -7,7 +7,7 @@ import OperationsInsight
 import OperationsTestSupport
 import PhotoImaging
 import PhotoLibrary
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoPipeline
 import Testing
 
 @testable import PhotoGallery
