@@ -32,7 +32,6 @@ public final class PhotoDiskCache: Sendable {
     private let limit: Int
     private let queue = Operations.OperationQueue()
     private let usage = Mutex(Usage())
-    private let lastPartial = Atomic(0)
 
     /// The suffix of incomplete files, which remain if the program is killed while writing.
     private static let partialSuffix = ".classicphotos-partial"
@@ -232,10 +231,9 @@ extension PhotoDiskCache {
     ///
     /// - Returns: whether the file has the new contents.
     private func replace(_ path: LocalPath, by bytes: [UInt8]) -> Bool {
-        // Several threads may write one entry at a time.
-        let number = lastPartial.add(1, ordering: .relaxed).newValue
-        let name = Array(".".utf8) + path.name + "\(getpid())-\(number)\(Self.partialSuffix)".utf8
-        let partial = folder.appending(name)
+        // Several threads and programs may write one entry at a time.
+        let number = UInt64.random(in: .min ... .max).hexadecimalDigits
+        let partial = folder.appending("\(number)\(Self.partialSuffix)".utf8)
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
         let file = partial.withCString { open($0, flags, 0o666) }
         guard file >= 0 else { return false }

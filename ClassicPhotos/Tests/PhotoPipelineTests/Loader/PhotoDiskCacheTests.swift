@@ -130,6 +130,28 @@ struct PhotoDiskCacheTests {
         }
     }
 
+    @Test func entryThatIsStoredManyTimesAtOnceIsWhole() async throws {
+        try await withTemporaryFolder { folder in
+            let caches = [
+                try PhotoDiskCache(folder: folder), try PhotoDiskCache(folder: folder),
+            ]
+            let url = webURL("http://host/a.jpg")
+            await withTaskGroup { group in
+                for number in 0..<40 {
+                    let bytes = [UInt8](repeating: UInt8(number), count: 100_000)
+                    let content = content(bytes)
+                    group.addTask {
+                        await caches[number % 2].store(content, for: url)
+                        #expect(await caches[0].entry(for: url)?.bytes.count == 100_000)
+                    }
+                }
+            }
+            // Nothing incomplete is left.
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.systemPath)
+            #expect(names == [DiskCacheFile.name(for: url)])
+        }
+    }
+
     @Test func leastRecentlyUsedEntriesAreDeleted() async throws {
         try await withTemporaryFolder { folder in
             // Two programs with one folder, each of which stores half of the photos.
