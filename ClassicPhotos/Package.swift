@@ -11,7 +11,7 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// The library of pictures, and the one of photos: products of the package above.
+/// The library of pictures, and the loader of photos: products of the package above.
 let imaging = Target.Dependency.product(name: "PhotoImaging", package: "swift-operations")
 let pipeline = Target.Dependency.product(name: "PhotoPipeline", package: "swift-operations")
 
@@ -69,9 +69,18 @@ let package = Package(
         .systemLibrary(name: "CAllocator"),
         .systemLibrary(name: "Clibz", providers: [.apt(["zlib1g-dev"])]),
         .target(
-            name: "PhotoJobs",
+            name: "PhotoLibrary",
             dependencies: [
                 imaging, pipeline,
+                .product(name: "Operations", package: "swift-operations"),
+                .product(name: "OperationsInsight", package: "swift-operations"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "PhotoJobs",
+            dependencies: [
+                imaging, "PhotoLibrary", pipeline,
                 .product(name: "DurableJobFiles", package: "swift-operations"),
                 .product(name: "DurableJobs", package: "swift-operations"),
                 .product(name: "DurableJobsPostgres", package: "swift-operations"),
@@ -83,7 +92,7 @@ let package = Package(
         .target(
             name: "PhotoGallery",
             dependencies: [
-                "CAllocator", "Clibz", imaging, pipeline,
+                "CAllocator", "Clibz", imaging, "PhotoLibrary", pipeline,
                 .product(name: "Departures", package: "classic-photos-demo"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -102,7 +111,7 @@ let package = Package(
         .executableTarget(
             name: "classicphotos",
             dependencies: [
-                demoOrigin, imaging, "PhotoGallery", "PhotoJobs", pipeline,
+                demoOrigin, imaging, "PhotoGallery", "PhotoJobs", "PhotoLibrary", pipeline,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "DurableJobs", package: "swift-operations"),
                 .product(name: "Logging", package: "swift-log"),
@@ -130,6 +139,15 @@ let package = Package(
         ),
         // Writes raw files for tests.
         .target(name: "RawFiles", path: "Tests/RawFiles", swiftSettings: settings),
+        // What the tests of the loader and those of the library use.
+        .target(
+            name: "PhotoTestSupport",
+            dependencies: [
+                imaging, pipeline,
+                .product(name: "OperationsInsight", package: "swift-operations"),
+                testSupport,
+            ],
+            path: "Tests/PhotoTestSupport", swiftSettings: settings),
         .testTarget(
             name: "PhotoImagingTests", dependencies: [imaging, "RawFiles", testSupport],
             swiftSettings: settings
@@ -137,8 +155,18 @@ let package = Package(
         .testTarget(
             name: "PhotoPipelineTests",
             dependencies: [
-                demoOrigin, imaging, pipeline, "RawFiles",
+                demoOrigin, imaging, pipeline, "PhotoTestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Operations", package: "swift-operations"),
+                .product(name: "OperationsInsight", package: "swift-operations"),
+                testSupport,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PhotoLibraryTests",
+            dependencies: [
+                demoOrigin, imaging, "PhotoLibrary", pipeline, "PhotoTestSupport", "RawFiles",
                 .product(name: "Operations", package: "swift-operations"),
                 .product(name: "OperationsInsight", package: "swift-operations"),
                 testSupport,
@@ -148,7 +176,7 @@ let package = Package(
         .testTarget(
             name: "PhotoGalleryTests",
             dependencies: [
-                "Clibz", demoOrigin, testClient, imaging, "PhotoGallery",
+                "Clibz", demoOrigin, testClient, imaging, "PhotoGallery", "PhotoLibrary",
                 pipeline, "RawFiles",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -166,7 +194,7 @@ let package = Package(
         .testTarget(
             name: "ClassicPhotosTests",
             dependencies: [
-                demoOrigin, testClient, imaging, landscapes, "PhotoJobs",
+                demoOrigin, testClient, imaging, landscapes, "PhotoJobs", "PhotoLibrary",
                 "RawFiles", "classicphotos",
                 .product(name: "DurableJobFiles", package: "swift-operations"),
                 .product(name: "DurableJobs", package: "swift-operations"),

@@ -99,7 +99,7 @@ extension ImageFormat {
 
     /// Detects the format from the contents of a whole file, also that of raw files; nil if this
     /// module does not read the format.
-    package init?(contents bytes: [UInt8]) {
+    public init?(contents bytes: [UInt8]) {
         self.init(detecting: bytes)
         if self == .tiff, RawFile(bytes) != nil { self = .raw }
     }

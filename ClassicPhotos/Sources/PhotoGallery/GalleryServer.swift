@@ -3,7 +3,8 @@ import Hummingbird
 public import Logging
 import NIOCore
 import Operations
-@_spi(ClassicPhotos) public import PhotoPipeline
+public import PhotoLibrary
+public import PhotoPipeline
 import ServiceLifecycle
 import UnixSignals
 

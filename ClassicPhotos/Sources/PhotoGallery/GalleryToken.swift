@@ -1,3 +1,4 @@
+import PhotoLibrary
 @_spi(ClassicPhotos) import PhotoPipeline
 
 /// A secret that a client must know to use a gallery that shows a person's own photos, or that

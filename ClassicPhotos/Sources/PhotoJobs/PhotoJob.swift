@@ -1,7 +1,8 @@
 import DurableJobFiles
 public import DurableJobs
 import PhotoImaging
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoLibrary
+import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

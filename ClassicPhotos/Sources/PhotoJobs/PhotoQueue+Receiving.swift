@@ -1,7 +1,8 @@
 import DurableJobFiles
 import DurableJobs
 import Operations
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoLibrary
+import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

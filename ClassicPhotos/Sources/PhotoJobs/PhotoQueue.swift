@@ -2,7 +2,8 @@ import DurableJobFiles
 public import DurableJobs
 import Operations
 import PhotoImaging
-@_spi(ClassicPhotos) public import PhotoPipeline
+public import PhotoLibrary
+import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

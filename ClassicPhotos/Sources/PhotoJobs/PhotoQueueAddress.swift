@@ -1,6 +1,7 @@
 import DurableJobFiles
 public import DurableJobs
 import DurableJobsPostgres
+import PhotoLibrary
 @_spi(ClassicPhotos) import PhotoPipeline
 
 #if canImport(FoundationEssentials)
@@ -10,7 +11,7 @@ import Foundation
 #endif
 
 // PhotoJobs: photos of a batch as durable jobs, which several processes and machines share.
-// PhotoPipeline does the work on each photo, and DurableJobs stores the jobs.
+// PhotoLibrary does the work on each photo, and DurableJobs stores the jobs.
 
 /// The place of a queue of photos: a SQLite file of this machine, or a PostgreSQL database.
 public struct PhotoQueueAddress: Sendable, CustomStringConvertible {

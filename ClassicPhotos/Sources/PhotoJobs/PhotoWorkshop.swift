@@ -1,5 +1,6 @@
 public import DurableJobs
-@_spi(ClassicPhotos) public import PhotoPipeline
+public import PhotoLibrary
+import PhotoPipeline
 import Synchronization
 
 #if canImport(FoundationEssentials)

@@ -1,4 +1,5 @@
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoLibrary
+import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PhotoLibrary
 import PhotoPipeline
 
 /// The options that limit simultaneous work on pictures.

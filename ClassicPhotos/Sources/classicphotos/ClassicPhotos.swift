@@ -1,7 +1,7 @@
 // classicphotos is the program. `serve` shows a list of photos as a web page; `process` writes a
 // filtered copy of each photo into a folder; `work` and `jobs` share that work between processes;
 // `filters` lists the filters. This module contains arguments, progress and exit codes;
-// PhotoPipeline and PhotoJobs do all the work.
+// PhotoLibrary and PhotoJobs do all the work.
 
 import ArgumentParser
 @_spi(ClassicPhotos) import PhotoImaging

@@ -1,5 +1,6 @@
 public import ArgumentParser
 public import PhotoImaging
+import PhotoLibrary
 @_spi(ClassicPhotos) import PhotoPipeline
 
 /// Options that permit additional downloads.

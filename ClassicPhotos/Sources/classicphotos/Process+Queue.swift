@@ -3,6 +3,7 @@ import DurableJobs
 import OperationsInsight
 import PhotoImaging
 import PhotoJobs
+import PhotoLibrary
 import PhotoPipeline
 
 #if canImport(FoundationEssentials)

@@ -2,7 +2,8 @@ import ArgumentParser
 import DurableJobs
 import PhotoImaging
 import PhotoJobs
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoLibrary
+import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -1,4 +1,5 @@
 @_spi(ClassicPhotos) import PhotoImaging
+import PhotoLibrary
 import PhotoPipeline
 import Yams
 

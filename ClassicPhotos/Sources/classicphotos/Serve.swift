@@ -3,6 +3,7 @@ import DemoOrigin
 import Logging
 import PhotoGallery
 import PhotoImaging
+import PhotoLibrary
 @_spi(ClassicPhotos) import PhotoPipeline
 import Synchronization
 

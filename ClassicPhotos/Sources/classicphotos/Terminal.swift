@@ -1,5 +1,6 @@
 import PhotoGallery
 import PhotoJobs
+import PhotoLibrary
 import PhotoPipeline
 
 #if canImport(Glibc)

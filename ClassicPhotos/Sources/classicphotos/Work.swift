@@ -1,6 +1,7 @@
 import ArgumentParser
 import DurableJobs
 import PhotoJobs
+import PhotoLibrary
 import PhotoPipeline
 import Synchronization
 

@@ -1,5 +1,5 @@
 import OperationsTestSupport
-import PhotoPipeline
+import PhotoLibrary
 import Testing
 
 @testable import classicphotos

@@ -1,4 +1,5 @@
 import OperationsTestSupport
+import PhotoLibrary
 import PhotoPipeline
 import Testing
 

@@ -2,7 +2,7 @@ import Clibz
 import Foundation
 import NIOHTTP1
 import OperationsTestSupport
-import PhotoPipeline
+import PhotoLibrary
 import Testing
 
 @testable import PhotoGallery

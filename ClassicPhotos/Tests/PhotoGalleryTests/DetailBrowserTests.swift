@@ -1,6 +1,7 @@
 import DemoOrigin
 import Foundation
 import OperationsTestSupport
+import PhotoLibrary
 import PhotoPipeline
 import Testing
 

@@ -3,7 +3,7 @@ import Foundation
 import NIOHTTP1
 import OperationsInsight
 import OperationsTestSupport
-import PhotoPipeline
+import PhotoLibrary
 import Testing
 
 @testable import PhotoGallery

@@ -2,7 +2,7 @@ import DemoOrigin
 import Foundation
 import OperationsTestSupport
 import PhotoImaging
-import PhotoPipeline
+import PhotoLibrary
 import Testing
 
 /// Photos in their full size in a real browser: on the stage, as a saved file, and on their way.

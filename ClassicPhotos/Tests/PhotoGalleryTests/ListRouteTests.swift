@@ -2,6 +2,7 @@ import DemoOrigin
 import Foundation
 import NIOHTTP1
 import OperationsTestSupport
+import PhotoLibrary
 import PhotoPipeline
 import Testing
 

@@ -7,6 +7,7 @@ import PhotoImaging
 import Testing
 
 @testable import PhotoGallery
+@testable import PhotoLibrary
 @testable import PhotoPipeline
 
 /// The routes of single photos, on a real server.

@@ -6,6 +6,7 @@ import PhotoImaging
 import Testing
 
 @testable import PhotoGallery
+@testable import PhotoLibrary
 @testable import PhotoPipeline
 
 /// What a person saves, and the picture in full size, of files with a camera's notes.
@@ -104,7 +105,7 @@ struct ResultRouteTests {
                 }
             }
             // Large pixels would displace those of the list.
-            #expect(gallery.server.viewer.decodedBytes <= 2 * 2_560 * 40 * 3 + 2_000)
+            #expect(gallery.server.viewer.loader.memory.byteCount <= 2 * 2_560 * 40 * 3 + 2_000)
         }
     }
 

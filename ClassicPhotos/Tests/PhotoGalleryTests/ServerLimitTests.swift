@@ -3,7 +3,7 @@ import NIOEmbedded
 import NIOHTTP1
 import NIOHTTPTypes
 import OperationsTestSupport
-import PhotoPipeline
+import PhotoLibrary
 import Synchronization
 import Testing
 

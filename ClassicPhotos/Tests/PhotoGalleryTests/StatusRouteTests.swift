@@ -3,7 +3,7 @@ import Foundation
 import Logging
 import NIOHTTP1
 import OperationsTestSupport
-import PhotoPipeline
+import PhotoLibrary
 import Synchronization
 import Testing
 

@@ -1,6 +1,7 @@
 import DemoOrigin
 import NIOHTTP1
 import OperationsTestSupport
+import PhotoLibrary
 import PhotoPipeline
 import Testing
 

@@ -15,7 +15,7 @@ public import Foundation
 /// and redirections from https to http, are rejected.
 ///
 /// One downloader serves a whole program: it reuses connections, and carries out equal downloads at
-/// the same time only once, such as those of a ``PhotoLoader`` and a ``PhotoBatch``. Call
+/// the same time only once, also those of several loaders. Call
 /// ``shutdown()`` when done. All methods are thread-safe.
 public final class PhotoDownloader: Sendable {
     private let web: WebClient
@@ -65,6 +65,17 @@ public final class PhotoDownloader: Sendable {
             await downloader.shutdown()
             throw error
         }
+    }
+
+    /// Reports the progress of a URL's download, whoever has asked for it.
+    ///
+    /// - Parameter report: called on any thread for each part that arrives.
+    /// - Returns: a function that ends the reports.
+    @_spi(ClassicPhotos) public func watch(
+        _ url: URL, _ report: @escaping @Sendable (DownloadProgress) -> Void
+    ) -> @Sendable () -> Void {
+        let number = progress.watch(url, report)
+        return { [progress] in progress.end(number, of: url) }
     }
 
     /// The number of requests that are in progress or wait for their turn at their host, for tests.
@@ -153,7 +164,7 @@ public final class PhotoDownloader: Sendable {
     }
 
     /// The maximum size of a URL's contents in bytes, as far as it is known before the download.
-    func maximumSize(of source: PhotoLoader.Source) -> Int {
+    @_spi(ClassicPhotos) public func maximumSize(of source: PhotoLoader.Source) -> Int {
         guard let file = source.file, let status = LocalFiles.status(of: file) else {
             return limits.maximumBytes
         }

@@ -11,13 +11,13 @@ public struct PhotoVersion: Sendable, Hashable {
     public let modified: FileTime?
 
     /// The text: a word for the kind of the version, a space and its value.
-    let text: String
+    @_spi(ClassicPhotos) public let text: String
 
     private static let tag = "tag "
     private static let date = "date "
 
     /// A version whose text was kept.
-    init(text: String, modified: FileTime?) {
+    @_spi(ClassicPhotos) public init(text: String, modified: FileTime?) {
         self.text = text
         self.modified = modified
     }

@@ -2,7 +2,7 @@
 /// Values by key, up to a number of bytes; drops the least recently used values first.
 ///
 /// Each operation takes constant time, apart from the values that it drops.
-struct ByteCache<Key: Hashable, Value> {
+@_spi(ClassicPhotos) public struct ByteCache<Key: Hashable, Value> {
     /// An entry in the list of uses. The links are positions in `entries`; -1 stands for none.
     private struct Entry {
         var key: Key
@@ -21,23 +21,26 @@ struct ByteCache<Key: Hashable, Value> {
     private let largestEntry: Int
 
     /// The size of all values in bytes.
-    private(set) var byteCount = 0
+    public private(set) var byteCount = 0
 
-    /// The numbers of look-ups that found a value, and that did not.
-    private(set) var hits = 0
-    private(set) var misses = 0
+    /// The number of look-ups that found a value.
+    public private(set) var hits = 0
+    /// The number of look-ups that found none.
+    public private(set) var misses = 0
 
+    /// Creates an empty cache.
+    ///
     /// - Parameters:
     ///   - byteLimit: the maximum size of all values in bytes; 0 to keep none.
     ///   - largestEntry: the maximum size of one value. A larger one is not stored, because it
     ///     would displace too many others. An eighth of the limit unless given.
-    init(byteLimit: Int, largestEntry: Int? = nil) {
+    public init(byteLimit: Int, largestEntry: Int? = nil) {
         self.byteLimit = max(0, byteLimit)
         self.largestEntry = largestEntry ?? byteLimit / 8
     }
 
     /// Looks up a value and marks it as used.
-    mutating func value(for key: Key) -> Value? {
+    public mutating func value(for key: Key) -> Value? {
         guard let position = positions[key] else {
             misses += 1
             return nil
@@ -49,13 +52,13 @@ struct ByteCache<Key: Hashable, Value> {
     }
 
     /// Whether there is a value for a key; does not count as a use.
-    func contains(_ key: Key) -> Bool { positions[key] != nil }
+    public func contains(_ key: Key) -> Bool { positions[key] != nil }
 
     /// Stores a value, unless it is too large; an earlier value of the key is dropped.
     ///
     /// - Returns: the dropped values, for callers that release them later.
     @discardableResult
-    mutating func insert(_ value: Value, byteCount size: Int, for key: Key) -> [Value] {
+    public mutating func insert(_ value: Value, byteCount size: Int, for key: Key) -> [Value] {
         var dropped: [Value?] = []
         if let position = positions[key] { dropped.append(remove(position)) }
         if size <= largestEntry {
@@ -75,7 +78,7 @@ struct ByteCache<Key: Hashable, Value> {
     }
 
     /// Drops all values, and returns them.
-    mutating func removeAll() -> [Value] {
+    public mutating func removeAll() -> [Value] {
         let dropped = entries.compactMap(\.value)
         (positions, entries, unused) = ([:], [], [])
         (oldest, newest, byteCount) = (-1, -1, 0)

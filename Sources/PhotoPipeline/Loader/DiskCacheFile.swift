@@ -26,8 +26,7 @@ enum DiskCacheFile {
     static func name(for url: URL) -> String {
         let text = url.absoluteString.utf8
         let number = fnv1a(text)
-        return "\(PhotoID(rawValue: number))\(PhotoID(rawValue: fnv1a(text, after: ~number)))"
-            + suffix
+        return number.hexadecimalDigits + fnv1a(text, after: ~number).hexadecimalDigits + suffix
     }
 
     static func bytes(of entry: PhotoDiskCache.Entry, for url: URL) -> [UInt8] {

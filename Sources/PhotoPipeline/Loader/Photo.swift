@@ -22,16 +22,27 @@ public struct Photo: Sendable {
     }
 
     /// The pixels.
-    public let bitmap: Bitmap
+    public internal(set) var bitmap: Bitmap
     /// Where the photo was found.
-    public let origin: Origin
-    /// What is known of the original.
-    public let facts: PhotoFacts?
+    public internal(set) var origin: Origin
+    /// The header of the original, with the size before the photo was shrunk; nil if it could not
+    /// be read.
+    public let info: ImageInfo?
+    /// What is wrong with a damaged file, of which only a part is shown, as a clause; nil for a
+    /// sound one. See ``PhotoLoader/Options/acceptsDamage``.
+    public let damage: String?
+    /// What ``PhotoLoader/Options/notes`` has made of the original.
+    @_spi(ClassicPhotos) public let notes: (any Sendable)?
     /// Where the photo comes from, and what was done to it.
-    let key: PictureKey
+    var key: PictureKey
 
     /// The address of the photo, as in the request.
     public var url: URL { key.url }
+
+    /// The version of the original, without its time.
+    @_spi(ClassicPhotos) public var version: PhotoVersion {
+        PhotoVersion(text: key.version, modified: nil)
+    }
 }
 
 /// A version of a photo, and its bytes as the source has them.
@@ -46,7 +57,7 @@ public struct PhotoOriginal: Sendable {
     /// Where the photo was found.
     public let origin: Photo.Origin
     /// The bytes; nil if they were not needed so far.
-    let bytes: [UInt8]?
+    @_spi(ClassicPhotos) public let bytes: [UInt8]?
 }
 
 /// What a picture in memory is made of.

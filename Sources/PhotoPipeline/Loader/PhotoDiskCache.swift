@@ -18,14 +18,12 @@ import Android
 import Darwin
 #endif
 
-/// A cache of photos in a folder, which several programs may use at the same time: of downloads, or
-/// of the small pictures of lists.
+/// A cache of downloads in a folder, which several programs may use at the same time.
 ///
-/// Each entry is one file: what is known about the photo, and the bytes, for example as the server
-/// sent them. A file
-/// appears complete or not at all, and its checksum is compared when it is read. So an entry that
-/// was damaged, for example by a power failure, is a miss. When the files exceed the limit, the
-/// least recently used are deleted. A response that the server marks with `no-store` is not
+/// Each entry is one file: what is known about the photo, and the bytes as the server sent them. A
+/// file appears complete or not at all, and its checksum is compared when it is read. So an entry
+/// that was damaged, for example by a power failure, is a miss. When the files exceed the limit,
+/// the least recently used are deleted. A response that the server marks with `no-store` is not
 /// stored. Problems of the disk never fail a request: the photo is downloaded instead.
 ///
 /// Anyone who can read the folder can see the photos; a new folder is readable only for its owner.
@@ -34,6 +32,9 @@ public final class PhotoDiskCache: Sendable {
     private let limit: Int
     private let queue = Operations.OperationQueue()
     private let usage = Mutex(Usage())
+
+    /// The suffix of incomplete files, which remain if the program is killed while writing.
+    private static let partialSuffix = ".classicphotos-partial"
 
     private struct Usage {
         /// The size of all files, as far as this object knows; nil before the first count.
@@ -104,8 +105,25 @@ public final class PhotoDiskCache: Sendable {
             for: url)
     }
 
-    /// Stores an entry without waiting; replaces an earlier one.
-    func keep(_ entry: Entry, for url: URL) {
+    /// What was kept of a version of a photo; nil if there is no such entry.
+    ///
+    /// - Parameter url: an address that the program has chosen for what it has made of the photo.
+    @_spi(ClassicPhotos) public func kept(
+        for url: URL, of version: PhotoVersion
+    ) async -> [UInt8]? {
+        guard let entry = await entry(for: url), entry.version.text == version.text else {
+            return nil
+        }
+        return entry.bytes
+    }
+
+    /// Keeps what a program has made of a version of a photo, without waiting; replaces an earlier
+    /// entry.
+    @_spi(ClassicPhotos) public func keep(
+        _ bytes: [UInt8], for url: URL, of version: PhotoVersion
+    ) {
+        let entry = Entry(
+            version: version, freshness: ResponseFreshness(isStorable: true, end: 0), bytes: bytes)
         queue.add { [self] in write(entry, for: url) }
     }
 
@@ -125,11 +143,8 @@ public final class PhotoDiskCache: Sendable {
         guard entry.freshness.isStorable else { return delete(path) }
         let file = DiskCacheFile.bytes(of: entry, for: url)
         guard file.count <= limit else { return delete(path) }
-        makeFolder()
-        guard let staged = try? StagedFile(file, at: path),
-            (try? staged.publish(replacing: true)) == .done
-        else { return }
-        added(file.count)
+        makeFolder(folder)
+        if replace(path, by: file) { added(file.count) }
     }
 
     /// Runs work with the disk, which blocks its thread.
@@ -187,8 +202,7 @@ extension PhotoDiskCache {
         return names.compactMap { name in
             let path = folder.appending(name)
             guard let status = LocalFiles.status(of: LocalFile(path)) else { return nil }
-            if name.suffix(StagedFile.partialSuffix.utf8.count)
-                .elementsEqual(StagedFile.partialSuffix.utf8),
+            if name.suffix(Self.partialSuffix.utf8.count).elementsEqual(Self.partialSuffix.utf8),
                 status.modified.seconds < Int(Date.now.timeIntervalSince1970) - 3_600
             {
                 delete(path)
@@ -204,9 +218,45 @@ extension PhotoDiskCache {
         folder.appending(DiskCacheFile.name(for: url).utf8)
     }
 
-    private func makeFolder() {
-        guard LocalFiles.status(of: LocalFile(folder)) == nil else { return }
-        _ = try? StagedFile.makeFolder(folder, mode: 0o700)
+    /// Makes a folder and its missing parents, as far as that is possible.
+    private func makeFolder(_ folder: LocalPath) {
+        guard folder.withCString({ mkdir($0, 0o700) }) != 0, errno == ENOENT,
+            let above = folder.folder
+        else { return }
+        makeFolder(above)
+        _ = folder.withCString { mkdir($0, 0o700) }
+    }
+
+    /// Gives a file its contents in one step: a reader finds the old ones or the new ones.
+    ///
+    /// - Returns: whether the file has the new contents.
+    private func replace(_ path: LocalPath, by bytes: [UInt8]) -> Bool {
+        // Several threads and programs may write one entry at a time.
+        let number = UInt64.random(in: .min ... .max).hexadecimalDigits
+        let partial = folder.appending("\(number)\(Self.partialSuffix)".utf8)
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
+        let file = partial.withCString { open($0, flags, 0o666) }
+        guard file >= 0 else { return false }
+        let isWritten = Self.writeAll(bytes, to: file)
+        close(file)
+        let isDone =
+            isWritten
+            && partial.withCString { old in path.withCString { rename(old, $0) } } == 0
+        if !isDone { delete(partial) }
+        return isDone
+    }
+
+    private static func writeAll(_ bytes: [UInt8], to file: Int32) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = systemWrite(file, UnsafeRawBufferPointer(rebasing: rest))
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return false }
+                rest = rest.dropFirst(count)
+            }
+            return true
+        }
     }
 
     /// Marks a file as used now.
@@ -216,6 +266,12 @@ extension PhotoDiskCache {
 
     /// Deletes a file; another program may have deleted it already.
     private func delete(_ path: LocalPath) { _ = path.withCString { unlink($0) } }
+}
+
+// Inside `PhotoDiskCache` the name `write` is that of its method.
+
+private func systemWrite(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    write(file, bytes.baseAddress, bytes.count)
 }
 
 extension FileTime {

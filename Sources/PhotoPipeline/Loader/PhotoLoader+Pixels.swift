@@ -41,12 +41,10 @@ extension PhotoLoader {
                         bytes, fitting: size, limits: limits,
                         acceptingDamage: self.options.acceptsDamage, cancellation: cancellation)
                 }
-                var facts = info.map {
-                    PhotoFacts(original: bytes, info: $0, bitmap: bitmap, limits: limits)
-                }
-                facts?.damage = damage
+                let notes = info.flatMap { self.options.notes?(bytes, $0, bitmap, limits) }
                 let photo = Photo(
-                    bitmap: bitmap, origin: original.origin, facts: facts, key: key)
+                    bitmap: bitmap, origin: original.origin, info: info, damage: damage,
+                    notes: notes, key: key)
                 memory.insert(photo)
                 return photo
             }
@@ -84,8 +82,10 @@ extension PhotoLoader {
         try await processed(photo, by: processors, priority: priority, isKept: true)
     }
 
+    /// Applies processors as ``processed(_:by:priority:)`` does.
+    ///
     /// - Parameter isKept: whether the result of this call stays in memory.
-    func processed(
+    @_spi(ClassicPhotos) public func processed(
         _ photo: Photo, by processors: [PhotoProcessor],
         priority: Operations.Operation.QueuePriority,
         isKept: Bool
@@ -105,8 +105,8 @@ extension PhotoLoader {
                 for processor in processors {
                     bitmap = try processor.process(bitmap, cancellation)
                 }
-                let processed = Photo(
-                    bitmap: bitmap, origin: photo.origin, facts: photo.facts, key: key)
+                var processed = photo
+                (processed.bitmap, processed.key) = (bitmap, key)
                 if isKept { memory.insert(processed) }
                 return processed
             }
@@ -131,8 +131,10 @@ extension PhotoLoader {
         ).image
     }
 
+    /// Encodes a photo as ``encoded(_:as:quality:priority:)`` does, and names the file.
+    ///
     /// - Parameter isKept: whether the result of this call stays in memory.
-    func encoded(
+    @_spi(ClassicPhotos) public func encoded(
         _ photo: Photo, as format: ImageFormat, quality: Int,
         priority: Operations.Operation.QueuePriority = .normal, isKept: Bool
     ) async throws(PhotoStageStop) -> NamedPicture {

@@ -13,8 +13,8 @@ public import Foundation
 /// Loads photos for any number of callers, and does nothing twice.
 ///
 /// ```swift
-/// let pipeline = PhotoLoader(downloader: downloader)
-/// let photo = try await pipeline.photo(
+/// let photo = try await loader.photo(for: url)
+/// let small = try await loader.photo(
 ///     for: url, filters: [.sepia()], fitting: PixelSize(width: 640, height: 640))
 /// ```
 ///
@@ -41,21 +41,31 @@ public final class PhotoLoader: Sendable {
         public var memoryBytes = 256 << 20
         /// The cache of downloads on the disk; nil for none.
         public var diskCache: PhotoDiskCache?
-        /// The cache of the small pictures of lists on the disk; nil for none. Only files have
-        /// entries in it.
-        public var thumbnails: PhotoDiskCache?
         /// Whether a file that ends too early, or has wrong data, is decoded as far as that is
-        /// possible. ``PhotoFacts/damage`` of such a photo says what is wrong.
+        /// possible. ``Photo/damage`` of such a photo says what is wrong.
         public var acceptsDamage = false
         /// Records the loader's queues; nil for no recording.
         public var timeline: OperationTimeline?
+        /// Makes ``Photo/notes``: what a program keeps with each decoded photo, such as what its
+        /// file says of it; nil for nothing. Called with the original, its header, its pixels and
+        /// the limits, on a thread that may block.
+        @_spi(ClassicPhotos) public var notes: Notes?
+        /// The names of the loader's queues in a timeline.
+        @_spi(ClassicPhotos)
+        public var queueNames = (originals: "Photo originals", pixels: "Photo pixels")
+
+        /// See ``notes``.
+        @_spi(ClassicPhotos) public typealias Notes =
+            @Sendable ([UInt8], ImageInfo, Bitmap, ImageLimits) -> any Sendable
 
         /// Creates options with the default values above.
         public init() {}
     }
 
-    let options: Options
-    let downloader: PhotoDownloader
+    /// How the loader works.
+    public let options: Options
+    /// Downloads the photos.
+    public let downloader: PhotoDownloader
     let memory: PictureCache
     /// What is known about the versions of photos on the web.
     private let known = Mutex<[URL: Known]>([:])
@@ -65,12 +75,20 @@ public final class PhotoLoader: Sendable {
     let pixels = Operations.OperationQueue()
 
     /// Where an original is.
-    struct Source: Sendable, Hashable {
-        let url: URL
+    @_spi(ClassicPhotos) public struct Source: Sendable, Hashable {
+        /// The address.
+        public let url: URL
         /// The folder outside of which a local file must not lead; nil for any place.
-        var folder: LocalPath?
+        public let folder: LocalPath?
 
-        var file: LocalFile? { LocalFile(url, in: folder) }
+        /// Names an original.
+        public init(url: URL, folder: LocalPath? = nil) {
+            self.url = url
+            self.folder = folder
+        }
+
+        /// The file; nil on the web.
+        public var file: LocalFile? { LocalFile(url, in: folder) }
     }
 
     private struct Known: Sendable {
@@ -91,9 +109,9 @@ public final class PhotoLoader: Sendable {
         memory = PictureCache(limit: options.memoryBytes)
         requests.name = "Photo requests"
         requests.maxConcurrentOperationCount = .max
-        originals.name = "Photo originals"
+        originals.name = options.queueNames.originals
         originals.maxConcurrentOperationCount = max(1, options.downloads)
-        pixels.name = "Photo pixels"
+        pixels.name = options.queueNames.pixels
         // The width equals the number of processors, so that priorities decide.
         pixels.maxConcurrentOperationCount = options.capacity.processors.permits
         for queue in [originals, pixels] { options.timeline?.record(queue) }
@@ -141,7 +159,10 @@ public final class PhotoLoader: Sendable {
         currentVersion(of: request.source).flatMap { photoInMemory(for: request, $0) }
     }
 
-    func photoInMemory(for request: PhotoRequest, _ version: PhotoVersion) -> Photo? {
+    /// The photo of a request, if a version of it is in memory.
+    @_spi(ClassicPhotos) public func photoInMemory(
+        for request: PhotoRequest, _ version: PhotoVersion
+    ) -> Photo? {
         memory.photo(request.key(version, processors: request.processors), from: .memory)
     }
 
@@ -200,7 +221,7 @@ public final class PhotoLoader: Sendable {
 
     /// The original with its bytes. The wait for shared work may return one without bytes, because
     /// pictures in memory sufficed for the request that began it; then the bytes are loaded.
-    func originalWithBytes(
+    @_spi(ClassicPhotos) public func originalWithBytes(
         of source: Source, priority: Operations.Operation.QueuePriority
     ) async throws(PhotoStageStop) -> (original: PhotoOriginal, bytes: [UInt8]) {
         while true {
@@ -281,7 +302,7 @@ public final class PhotoLoader: Sendable {
     }
 
     /// The version that the photo had when it was last looked at, or has as a file.
-    func latestVersion(of source: Source) -> PhotoVersion? {
+    @_spi(ClassicPhotos) public func latestVersion(of source: Source) -> PhotoVersion? {
         source.url.isFileURL ? currentVersion(of: source) : knownVersion(of: source.url)
     }
 
@@ -299,7 +320,10 @@ public final class PhotoLoader: Sendable {
 }
 
 extension PhotoRequest {
-    var source: PhotoLoader.Source { PhotoLoader.Source(url: url, folder: folder) }
+    /// Where the original is.
+    @_spi(ClassicPhotos) public var source: PhotoLoader.Source {
+        PhotoLoader.Source(url: url, folder: folder)
+    }
 
     /// The key of the decoded photo, or of the processed one.
     func key(_ version: PhotoVersion, processors: [PhotoProcessor] = []) -> PictureKey {

@@ -43,7 +43,8 @@ public struct PhotoRequest: Sendable, Hashable {
         self.priority = priority
     }
 
-    init(
+    /// Creates a request for a photo whose file must not lead out of a folder; nil for any place.
+    @_spi(ClassicPhotos) public init(
         url: URL, in folder: LocalPath?, fitting size: PixelSize?,
         priority: Operations.Operation.QueuePriority = .normal
     ) {
@@ -67,7 +68,7 @@ public struct PhotoProcessor: Sendable, Hashable {
     }
 
     /// The name by which processors are compared.
-    let name: String
+    @_spi(ClassicPhotos) public let name: String
     private let change: Change
 
     /// Applies filters, in order.

@@ -1,15 +1,19 @@
 #if PhotoPipeline
-import PhotoImaging
+public import PhotoImaging
 import Synchronization
 
 /// A picture and its name, which follows from the contents: equal pictures of all pages and runs
 /// have one name, so a browser that has the picture need not transfer it again.
-struct NamedPicture: Sendable {
-    let image: EncodedImage
-    let name: PictureName
+@_spi(ClassicPhotos) public struct NamedPicture: Sendable {
+    /// The picture.
+    public let image: EncodedImage
+    /// The name.
+    public let name: PictureName
 
+    /// Names a picture.
+    ///
     /// - Complexity: O(n) in the number of bytes.
-    init(_ image: EncodedImage) {
+    public init(_ image: EncodedImage) {
         self.image = image
         name = PictureName(hash: fnv1a(image.bytes))
     }
@@ -21,13 +25,13 @@ struct NamedPicture: Sendable {
 final class PictureCache: Sendable {
     /// A picture that can be kept.
     enum Picture: Sendable {
-        case pixels(Bitmap, PhotoFacts?)
+        case pixels(Photo)
         case file(NamedPicture)
         case original([UInt8])
 
         var byteCount: Int {
             switch self {
-            case .pixels(let bitmap, _): bitmap.byteCount
+            case .pixels(let photo): photo.bitmap.byteCount
             case .file(let picture): picture.image.bytes.count
             case .original(let bytes): bytes.count
             }
@@ -46,11 +50,12 @@ final class PictureCache: Sendable {
     var byteCount: Int { pictures.withLock { $0.byteCount } }
 
     func photo(_ key: PictureKey, from origin: Photo.Origin) -> Photo? {
-        guard case .pixels(let bitmap, let facts)? = picture(key) else { return nil }
-        return Photo(bitmap: bitmap, origin: origin, facts: facts, key: key)
+        guard case .pixels(var photo)? = picture(key) else { return nil }
+        photo.origin = origin
+        return photo
     }
 
-    func insert(_ photo: Photo) { insert(.pixels(photo.bitmap, photo.facts), for: photo.key) }
+    func insert(_ photo: Photo) { insert(.pixels(photo), for: photo.key) }
 
     func file(_ key: PictureKey) -> NamedPicture? {
         if case .file(let file)? = picture(key) { file } else { nil }

@@ -28,7 +28,7 @@ public enum PhotoStageStop: Error, Sendable, Equatable {
 
 extension PhotoStageStop {
     /// The reason behind an error of a stage, which may be the failure of an earlier stage.
-    init(_ error: any Error) {
+    @_spi(ClassicPhotos) public init(_ error: any Error) {
         var cause = error
         if case .dependencyFailed(_, let failure)? = (error as? OperationCancellation)?.reason {
             cause = failure

@@ -20,9 +20,8 @@ import Foundation
 /// More stages would not be faster, and each stage keeps a picture in memory.
 ///
 /// The ``memory`` that a picture needs is known once its header can be read. A ``PhotoLoader``
-/// takes the memory then: for each stage of a photo in an interface, and for all stages together of
-/// a file that a ``PhotoBatch`` writes, as ``bytesNeeded(for:fitting:filters:format:keeping:)``
-/// says.
+/// takes the memory of each stage then. A program that decodes, filters and encodes in one
+/// operation takes as much as ``bytesNeeded(for:fitting:filters:format:keeping:)`` says.
 ///
 /// Take memory and a processor at once, with two traits of one operation, and hold neither while
 /// another operation waits for the other one. The operation then stands in both lines, and holds
@@ -98,7 +97,7 @@ public struct PixelCapacity: Sendable {
     }
 
     /// The trait for an operation that holds the given bytes of a file, or the whole budget.
-    func file(_ bytes: Int) -> OperationTrait {
+    @_spi(ClassicPhotos) public func file(_ bytes: Int) -> OperationTrait {
         .cost(max(0, min(bytes, files.permits)), of: files)
     }
 }

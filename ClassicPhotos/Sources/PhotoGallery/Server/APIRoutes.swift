@@ -2,7 +2,8 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import PhotoImaging
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoLibrary
+import PhotoPipeline
 
 /// The routes under /api. Pages identify a photo by its row; no route accepts a URL or a path.
 struct APIRoutes {

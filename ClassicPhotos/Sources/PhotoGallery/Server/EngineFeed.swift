@@ -1,5 +1,5 @@
 import OperationsInsight
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoLibrary
 
 /// Turns the states of a page's machinery into events that contain only what is new.
 ///

@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 import Operations
 import OperationsInsight
-import PhotoPipeline
+import PhotoLibrary
 
 /// The routes by which a person watches and changes the machinery of a page.
 struct EngineRoutes {

@@ -1,4 +1,4 @@
-import PhotoPipeline
+import PhotoLibrary
 
 /// The identifier of a state of a page's rows, which a browser sends back when it reconnects.
 ///

@@ -1,6 +1,7 @@
 import NIOCore
 import PhotoImaging
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoLibrary
+import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

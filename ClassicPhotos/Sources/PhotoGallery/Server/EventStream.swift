@@ -1,6 +1,6 @@
 import Hummingbird
 import NIOCore
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoLibrary
 import ServiceLifecycle
 
 /// Sends the changes of a page's list as server-sent events.

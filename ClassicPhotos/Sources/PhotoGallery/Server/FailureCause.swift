@@ -1,7 +1,8 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoLibrary
+import PhotoPipeline
 
 /// The reason of a failure without a language, as clients receive it.
 struct FailureCause: Encodable {

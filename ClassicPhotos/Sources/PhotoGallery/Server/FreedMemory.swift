@@ -1,5 +1,6 @@
 import CAllocator
 import Operations
+import PhotoLibrary
 import PhotoPipeline
 
 /// Gives memory back to the system: after the index has read the photos, and when nobody looks at

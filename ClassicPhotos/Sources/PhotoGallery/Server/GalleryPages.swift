@@ -1,5 +1,6 @@
 import Hummingbird
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoLibrary
+import PhotoPipeline
 
 /// The open pages and their sessions.
 ///

@@ -1,5 +1,5 @@
 import Operations
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoLibrary
 
 /// Shows the changes of a list of files while a gallery runs.
 ///

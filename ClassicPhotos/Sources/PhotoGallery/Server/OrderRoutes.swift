@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Operations
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoLibrary
 
 /// The route that finds and sorts rows.
 struct OrderRoutes {

@@ -3,7 +3,8 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import PhotoImaging
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoLibrary
+import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -1,7 +1,8 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoLibrary
+import PhotoPipeline
 
 /// The routes for programs that watch the server: whether it answers, and its numbers.
 struct StatusRoutes {

@@ -6,7 +6,8 @@ import NIOHTTP1
 import OperationsInsight
 import OperationsTestSupport
 import PhotoImaging
-@_spi(ClassicPhotos) import PhotoPipeline
+import PhotoLibrary
+import PhotoPipeline
 import Testing
 
 @testable import PhotoGallery

@@ -1,4 +1,5 @@
 import OperationsTestSupport
+import PhotoTestSupport
 import Synchronization
 import Testing
 

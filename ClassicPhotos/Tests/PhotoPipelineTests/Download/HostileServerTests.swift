@@ -1,4 +1,5 @@
 import OperationsTestSupport
+import PhotoTestSupport
 import Testing
 
 @testable import PhotoPipeline

@@ -3,7 +3,7 @@ import HTTPTypes
 import OperationsTestSupport
 import Testing
 
-@testable import PhotoPipeline
+@_spi(ClassicPhotos) @testable import PhotoPipeline
 
 @Suite(.ownThreads, .timeLimit(.minutes(15))) struct ResponseHeadTests {
     /// Swift takes this mark and the separator before it as one character.

@@ -1,5 +1,6 @@
 import HTTPTypes
 import OperationsTestSupport
+import PhotoTestSupport
 import Testing
 
 @testable import PhotoPipeline

@@ -1,45 +1,8 @@
-import OperationsInsight
 import PhotoImaging
 
 @testable import PhotoPipeline
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
 let thumbnail = PixelSize(width: 32, height: 32)
-
-/// Runs a closure with a loader that may download from this machine, and with its timeline.
-func withLoader<Value: Sendable>(
-    memoryBytes: Int = 64 << 20, cache: PhotoDiskCache? = nil, limits: SourceLimits = .init(),
-    capacity: PixelCapacity = .shared,
-    _ body: (PhotoLoader, OperationTimeline) async throws -> Value
-) async throws -> Value {
-    var options = PhotoLoader.Options()
-    options.memoryBytes = memoryBytes
-    options.diskCache = cache
-    options.limits = limits
-    options.capacity = capacity
-    let timeline = OperationTimeline()
-    options.timeline = timeline
-    let downloader = PhotoDownloader(limits: .patient, allowing: [.thisMachine])
-    let loader = PhotoLoader(downloader: downloader, options: options)
-    do {
-        let value = try await body(loader, timeline)
-        await downloader.shutdown()
-        return value
-    } catch {
-        await downloader.shutdown()
-        throw error
-    }
-}
-
-func webURL(_ address: String) -> URL {
-    guard let url = URL(string: address) else { preconditionFailure("\(address) is not a URL.") }
-    return url
-}
 
 /// The reason of a failed request; nil if it succeeded.
 func failure(_ body: () async throws -> Void) async -> String? {
@@ -50,17 +13,5 @@ func failure(_ body: () async throws -> Void) async -> String? {
         return failure.reason
     } catch {
         return "cancelled"
-    }
-}
-
-extension ScriptedOrigin.Connection {
-    /// Sends a response whose body is a picture, or has no body with status 304.
-    func send(
-        _ picture: [UInt8], status: String = "200 OK", headers: [String] = []
-    ) {
-        var lines = ["HTTP/1.1 \(status)"] + headers
-        if !status.hasPrefix("304") { lines.append("Content-Length: \(picture.count)") }
-        send(lines.joined(separator: "\r\n") + "\r\n\r\n")
-        if !status.hasPrefix("304") { send(bytes: picture) }
     }
 }

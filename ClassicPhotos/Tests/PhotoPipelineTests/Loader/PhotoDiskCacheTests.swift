@@ -1,9 +1,10 @@
 import DemoOrigin
 import OperationsTestSupport
 import PhotoImaging
+import PhotoTestSupport
 import Testing
 
-@testable import PhotoPipeline
+@_spi(ClassicPhotos) @testable import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -126,6 +127,28 @@ struct PhotoDiskCacheTests {
             await cache.store(content([2], isStorable: false), for: url)
             #expect(await cache.entry(for: url) == nil)
             #expect(try entryFiles(folder).isEmpty)
+        }
+    }
+
+    @Test func entryThatIsStoredManyTimesAtOnceIsWhole() async throws {
+        try await withTemporaryFolder { folder in
+            let caches = [
+                try PhotoDiskCache(folder: folder), try PhotoDiskCache(folder: folder),
+            ]
+            let url = webURL("http://host/a.jpg")
+            await withTaskGroup { group in
+                for number in 0..<40 {
+                    let bytes = [UInt8](repeating: UInt8(number), count: 100_000)
+                    let content = content(bytes)
+                    group.addTask {
+                        await caches[number % 2].store(content, for: url)
+                        #expect(await caches[0].entry(for: url)?.bytes.count == 100_000)
+                    }
+                }
+            }
+            // Nothing incomplete is left.
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.systemPath)
+            #expect(names == [DiskCacheFile.name(for: url)])
         }
     }
 

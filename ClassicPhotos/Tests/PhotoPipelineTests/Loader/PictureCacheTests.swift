@@ -1,8 +1,9 @@
 import OperationsTestSupport
 import PhotoImaging
+import PhotoTestSupport
 import Testing
 
-@testable import PhotoPipeline
+@_spi(ClassicPhotos) @testable import PhotoPipeline
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
