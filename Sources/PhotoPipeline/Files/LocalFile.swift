@@ -6,13 +6,13 @@ public import Foundation
 #endif
 
 #if canImport(Glibc)
-public import Glibc
+import Glibc
 #elseif canImport(Musl)
-public import Musl
+import Musl
 #elseif canImport(Android)
-public import Android
+import Android
 #elseif canImport(Darwin)
-public import Darwin
+import Darwin
 #endif
 
 /// A file of this machine and, if a search in a folder has found the file, that folder.
@@ -56,15 +56,15 @@ public import Darwin
 
     /// The size, the time and the kind of the file; nil, with `errno` set, if there is no such
     /// file.
-    public var status: stat? {
+    public var status: FileStatus? {
         var status = stat()
         guard folder != nil else {
-            return path.withCString { stat($0, &status) } == 0 ? status : nil
+            return path.withCString { stat($0, &status) } == 0 ? FileStatus(status) : nil
         }
         let file = opened(Self.withoutAccess | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return nil }
         defer { close(file) }
-        return fstat(file, &status) == 0 ? status : nil
+        return fstat(file, &status) == 0 ? FileStatus(status) : nil
     }
 
     private func opened(_ flags: Int32) -> Int32 {

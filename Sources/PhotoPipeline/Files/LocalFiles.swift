@@ -175,15 +175,7 @@ import Darwin
 
     /// The size and the time of a file; nil if there is no such file.
     public static func status(of file: LocalFile) -> (byteCount: Int, modified: FileTime)? {
-        guard let status = file.status else { return nil }
-        #if canImport(Darwin)
-        let time = status.st_mtimespec
-        #else
-        let time = status.st_mtim
-        #endif
-        return (
-            Int(status.st_size), FileTime(seconds: time.tv_sec, nanoseconds: time.tv_nsec)
-        )
+        file.status.map { ($0.byteCount, $0.modified) }
     }
 }
 

@@ -1,14 +1,4 @@
-import PhotoPipeline
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Android)
-import Android
-#elseif canImport(Darwin)
-import Darwin
-#endif
+@_spi(ClassicPhotos) import PhotoPipeline
 
 /// A file at one time, whatever its name is: a file that was renamed keeps its key, and a file that
 /// was changed has another one.
@@ -27,17 +17,9 @@ struct PhotoFileKey: Sendable, Hashable {
         (self.place, self.byteCount, self.modified) = (place, byteCount, modified)
     }
 
-    init(_ status: stat) {
-        #if canImport(Darwin)
-        let time = status.st_mtimespec
-        #else
-        let time = status.st_mtim
-        #endif
+    init(_ status: FileStatus) {
         self.init(
-            place: Place(
-                device: UInt64(truncatingIfNeeded: status.st_dev),
-                inode: UInt64(truncatingIfNeeded: status.st_ino)),
-            byteCount: Int(status.st_size),
-            modified: FileTime(seconds: time.tv_sec, nanoseconds: time.tv_nsec))
+            place: Place(device: status.device, inode: status.inode), byteCount: status.byteCount,
+            modified: status.modified)
     }
 }

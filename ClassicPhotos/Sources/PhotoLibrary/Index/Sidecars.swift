@@ -1,15 +1,5 @@
 @_spi(ClassicPhotos) import PhotoPipeline
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Android)
-import Android
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// The files with XMP that programs put beside photos: `a.xmp` and `a.jpg.xmp` for `a.jpg`.
 ///
 /// The second name belongs to one photo only, so what it says counts more. The names in each folder
@@ -41,7 +31,7 @@ struct Sidecars {
         for name in [stem + Self.suffix, own + Self.suffix] {
             guard let name = names[Array(name)] else { continue }
             let sidecar = LocalFile(folder.appending(name), in: file.folder)
-            guard let status = sidecar.status, status.st_mode & S_IFMT == S_IFREG else { continue }
+            guard let status = sidecar.status, status.isRegularFile else { continue }
             let key = PhotoFileKey(status)
             let text =
                 "\(result.files.count) \(key.place.inode) \(key.byteCount) "

@@ -7,16 +7,6 @@ import FoundationEssentials
 import Foundation
 #endif
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Android)
-import Android
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// Walks through a folder and collects its pictures.
 struct FolderReader {
     private let root: LocalPath
@@ -37,8 +27,8 @@ struct FolderReader {
 
     /// What is the same for all paths of a folder.
     private struct Place: Hashable {
-        let device: dev_t
-        let inode: ino_t
+        let device: UInt64
+        let inode: UInt64
     }
 
     init(
@@ -253,6 +243,6 @@ struct FolderReader {
     private mutating func isFirstVisit(of folder: LocalPath) -> Bool {
         guard followsLinks else { return true }
         guard let status = LocalFile(folder).status else { return false }
-        return visited.insert(Place(device: status.st_dev, inode: status.st_ino)).inserted
+        return visited.insert(Place(device: status.device, inode: status.inode)).inserted
     }
 }
