@@ -84,9 +84,9 @@ import Testing
 
     @Test func exposureInTheFirstDirectoryIsRead() throws {
         let file = Self.tiff(
-            isLittle: true, [(0x829A, .fractions([(1, 2)])), (0x8827, .short(320))])
+            isLittle: true, [(0x829A, .fractions([(1, 250)])), (0x8827, .short(320))])
         let fields = try ImageEngine.exif(of: file)
-        #expect(fields.exposure == "1/2" && fields.iso == 320)
+        #expect(fields.exposure == "1/250" && fields.iso == 320)
         #expect(try ImageEngine.inspect(file).metadataKinds == [.exif])
     }
 
