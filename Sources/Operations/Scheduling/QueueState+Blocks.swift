@@ -8,7 +8,8 @@ extension QueueState {
     mutating func decideAboutBlocks() {
         takesBlocks =
             qualities.rank == 0 && ready.order.isDefault && !records.notifiesEach
-            && !room.isLimited && !records.isInstrumented && executor.isSame(as: .workers)
+            && !(room.hasOverflow && room.isLimited) && !records.isInstrumented
+            && executor.isSame(as: .workers)
     }
 
     /// Adds a block at the end. The ring takes over the reference of the entry.

@@ -220,6 +220,7 @@ extension QueueState {
     @inline(__always)
     func batchSize(of readyCount: Int, cores: Int) -> Int {
         guard slots.pace.isQuick, mayBatch else { return 1 }
-        return slots.batchSize(of: readyCount, cores: cores, most: room.mostInBatch)
+        let most = room.hasOverflow ? room.mostInBatch : .max
+        return slots.batchSize(of: readyCount, cores: cores, most: most)
     }
 }

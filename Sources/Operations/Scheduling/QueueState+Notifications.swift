@@ -82,6 +82,6 @@ extension QueueState {
     @inline(never)
     mutating func arrived(_ operation: Operation) {
         notify(records.arrives(operation))
-        if room.overflow != nil { arrivedInRoom(operation) }
+        if room.hasOverflow { arrivedInRoom(operation) }
     }
 }

@@ -169,7 +169,7 @@ struct QueueState: ~Copyable {
         operation.sequence.store(place, ordering: .relaxed)
         // From here on other threads can reach the queue from the operation.
         operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
-        if records.notifiesEach || room.overflow != nil { arrived(operation) }
+        if records.notifiesEach || room.hasOverflow { arrived(operation) }
         if !state.has(.fastPath) {
             unbatchableCount += 1
             if state.has(.barrier) {
@@ -351,7 +351,7 @@ struct QueueState: ~Copyable {
         if claim.hasOpenEntries { detachOpen(in: claim) }
         var leaving = 0
         if claim.isCancelled || records.notifiesEach || !ready.rescheduled.isEmpty
-            || room.overflow != nil
+            || room.hasOverflow
         {
             claim.forEachTaken { leaves($0, from: claim) }
         }

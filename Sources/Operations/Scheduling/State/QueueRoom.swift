@@ -6,11 +6,14 @@ struct QueueRoom {
     /// The callers that wait until the queue is shorter, and their reservations.
     var capacity = CapacityQueue()
     /// What limits the queue's length; nil if there is no limit, and none has effects any more.
-    var overflow: OverflowState?
+    var overflow: OverflowState? { didSet { hasOverflow = overflow != nil } }
+    /// Whether there is an ``overflow``, to ask on the path of every operation without a copy of
+    /// it.
+    private(set) var hasOverflow = false
 
     /// Whether anything here has an effect.
     var isInUse: Bool {
-        @inline(__always) get { capacity.isUsed || overflow != nil }
+        @inline(__always) get { capacity.isUsed || hasOverflow }
     }
 
     /// Whether the queue has a limit now.
@@ -24,7 +27,5 @@ struct QueueRoom {
 
     /// The largest batch in a queue that has a limit, or had one: claims keep what has ended, which
     /// the queue holds beside what its limit counts.
-    var mostInBatch: Int {
-        overflow?.setting.map { max(1, $0.capacity / 8) } ?? .max
-    }
+    var mostInBatch: Int { overflow?.setting.map { max(1, $0.capacity / 8) } ?? .max }
 }

@@ -21,8 +21,16 @@ struct QueueSlots {
 
     init(width: Int) { self.width = width }
 
-    var isLimited: Bool { width >= 0 }
-    var hasFree: Bool { width < 0 || taken < width }
+    // These are inlined: a call would be given a copy of this value, with a reference to each of
+    // its parts.
+
+    var isLimited: Bool {
+        @inline(__always) get { width >= 0 }
+    }
+
+    var hasFree: Bool {
+        @inline(__always) get { width < 0 || taken < width }
+    }
 
     /// Whether something that is ready may begin.
     var mayBegin: Bool {
