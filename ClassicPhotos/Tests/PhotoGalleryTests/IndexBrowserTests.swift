@@ -66,4 +66,28 @@ struct IndexBrowserTests {
             }
         }
     }
+
+    /// The words on a failed photo could not be read on the color of its small picture.
+    @Test func failedPhotoHasNoColorOfItsOwn() async throws {
+        try await withGalleryOfFolder(["a.jpg"]) { gallery, _ in
+            try await Browser.run(width: 1280, height: 900) { browser in
+                try await browser.open(gallery.url)
+                let shown = try await browser.evaluateAsync(
+                    """
+                    import('/cell.js').then(({ Cell }) => {
+                        const colors = ['new', 'failed'].map(state => {
+                            const cell = new Cell(document.querySelector('#row-template'));
+                            document.body.append(cell.element);
+                            cell.show({ page: '', name: 'a', record: { state }, color: '#c86432' });
+                            const { backgroundColor } = getComputedStyle(cell.frame);
+                            cell.element.remove();
+                            return backgroundColor === 'rgb(200, 100, 50)';
+                        });
+                        done(colors.join());
+                    });
+                    """)
+                #expect(shown == "true,false")
+            }
+        }
+    }
 }
