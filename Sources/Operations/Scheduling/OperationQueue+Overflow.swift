@@ -40,8 +40,7 @@ extension OperationQueue {
             guard !isMain else { return }
             if newValue != nil, event({ $0.beginLimiting() }) { exemptNodes() }
             event { state in
-                // The queue may have been empty in between, and forgotten it.
-                if newValue != nil { _ = state.beginLimiting() }
+                if newValue != nil { state.room.overflow?.settingCount -= 1 }
                 state.room.overflow?.setting = newValue
                 if state.isEmpty { state.room.endIfUnused() }
                 state.decideAboutBlocks()
@@ -175,11 +174,15 @@ extension QueueState {
         case none(capacity: Int)
     }
 
-    /// Prepares for a limit. Returns whether the queue has none now.
+    /// Prepares for a limit, which the caller sets next. Returns whether the queue has none now.
+    ///
+    /// From here on nodes that are added are kept from being dropped, and that is not forgotten
+    /// before the limit is set, even if the queue is empty in between.
     mutating func beginLimiting() -> Bool {
         if room.overflow == nil {
             room.overflow = OverflowState()
         }
+        room.overflow?.settingCount += 1
         return room.overflow?.setting == nil
     }
 

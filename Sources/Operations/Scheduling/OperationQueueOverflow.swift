@@ -52,9 +52,14 @@ struct OverflowState {
     /// How many places were looked at for an operation to displace.
     var visitedCount = 0
 
-    /// Whether there is a limit, or an operation is about to be added for which one counted.
+    /// How many threads are about to set a limit, and keep operations from being dropped before.
+    var settingCount = 0
+
+    /// Whether there is a limit, or is about to be one, or an operation is about to be added for
+    /// which one counted.
     var isUsed: Bool {
-        setting != nil || undecidedCount > 0 || !arriving.isEmpty || !rejected.isEmpty
+        setting != nil || settingCount > 0 || undecidedCount > 0 || !arriving.isEmpty
+            || !rejected.isEmpty
     }
 
     /// Forgets an operation that leaves the queue.

@@ -39,6 +39,18 @@ struct QueueRoomTests {
         #expect(!room.isInUse)
     }
 
+    /// What is added until then belongs to operations that have begun, and must not be dropped.
+    @Test func aLimitThatIsAboutToBeSetIsNotForgotten() {
+        var room = QueueRoom()
+        room.overflow = OverflowState()
+        room.overflow?.settingCount = 1
+        room.endIfUnused()
+        #expect(room.isInUse)
+        room.overflow?.settingCount = 0
+        room.endIfUnused()
+        #expect(!room.isInUse)
+    }
+
     @Test func capacityIsUsedWhileSomethingIsReserved() {
         var room = QueueRoom()
         room.capacity.begin()
