@@ -100,12 +100,13 @@ public enum ImageEngine {
         options.keeps_metadata = parts.contains(.metadata)
         options.accepts_damage = acceptsDamage
         var decoded = cvips_decoded()
+        // libvips reads the block of a TIFF as that of a JPEG without a picture.
+        let exif = options.keeps_metadata ? header.exif : nil
+        let exifHolder = exif.map { ExifBlock.head(with: $0.bytes) } ?? []
         let status = ImagingCancellation.withToken(of: cancellation) { token in
-            (header.exifHolder ?? []).withUnsafeBufferPointer { holder in
-                if header.exifHolder != nil {
-                    (options.exif_holder, options.exif_holder_count) =
-                        (holder.baseAddress, holder.count)
-                }
+            exifHolder.withUnsafeBufferPointer { holder in
+                options.exif_holder = holder.isEmpty ? nil : holder.baseAddress
+                options.exif_holder_count = holder.count
                 return cvips_decode(
                     bytes, bytes.count, info.format.shimFormat, &header.shim, &options, token,
                     &decoded)

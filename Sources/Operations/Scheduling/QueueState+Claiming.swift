@@ -173,8 +173,7 @@ extension QueueState {
     /// several entries.
     private var claimsByLanes: Bool {
         ready.order.isDefault && unbatchableCount == 0 && ready.rescheduled.isEmpty
-            && !claimsIndividually
-            && !qualities.areInUse
+            && !claimsIndividually && !qualities.areInUse
     }
 
     private mutating func claimByLanes(_ claim: Claim, cores: Int) {

@@ -32,7 +32,7 @@ struct QueueState: ~Copyable {
     var takesBlocks = true
     /// What limits the queue's length.
     var room = QueueRoom()
-    /// Who is told of changes.
+    /// The records for observers of the queue.
     var records = QueueRecords()
     /// The qualities of service.
     var qualities = QueueQualities()

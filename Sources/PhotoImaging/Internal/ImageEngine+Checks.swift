@@ -8,8 +8,8 @@ extension ImageEngine {
         var shim: cvips_info
         /// The bytes of the picture: those of the file, or of the JPEG in a raw file.
         let picture: [UInt8]
-        /// The EXIF block of a TIFF, which libvips does not read, as a JPEG without a picture.
-        let exifHolder: [UInt8]?
+        /// The EXIF block of a TIFF, which libvips does not read; nil for other files.
+        let exif: ExifBlock?
     }
 
     /// Reads a header and checks it against the limits.
@@ -43,9 +43,7 @@ extension ImageEngine {
             if let visit { _ = try readFields(exif, visiting: visit) }
         }
         try limits.check(info)
-        return Header(
-            info: info, shim: header, picture: picture,
-            exifHolder: exif.map { ExifBlock.head(with: $0.bytes) })
+        return Header(info: info, shim: header, picture: picture, exif: exif)
     }
 
     /// The header of a raw file of which the JPEG lies beyond the given bytes, with the size of the

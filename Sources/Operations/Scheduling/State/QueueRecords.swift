@@ -1,4 +1,5 @@
-/// Who is told what comes into a queue, what leaves it, and what its blocks do.
+/// The records that a queue keeps for its observers: of what comes, of what leaves, and of what its
+/// blocks do.
 ///
 /// A value without locks: the queue's lock guards the state that it is a part of.
 struct QueueRecords {

@@ -3,7 +3,7 @@ import Testing
 @testable import Operations
 @testable import OperationsRuntime
 
-/// Who is told what comes into a queue and leaves it, without a queue.
+/// The records of what comes into a queue and leaves it, without a queue.
 struct QueueRecordsTests {
     private final class Recorder: QueueRecorder {
         let changes = Locked<[String]>([])
