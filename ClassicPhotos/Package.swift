@@ -177,7 +177,7 @@ let package = Package(
             name: "PhotoGalleryTests",
             dependencies: [
                 "Clibz", demoOrigin, testClient, imaging, "PhotoGallery", "PhotoLibrary",
-                pipeline, "RawFiles",
+                pipeline, "PhotoTestSupport", "RawFiles",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

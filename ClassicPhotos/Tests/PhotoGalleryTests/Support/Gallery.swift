@@ -8,6 +8,7 @@ import OperationsTestSupport
 import PhotoImaging
 import PhotoLibrary
 import PhotoPipeline
+import PhotoTestSupport
 import Testing
 
 @testable import PhotoGallery
@@ -118,7 +119,8 @@ func withGallery(
     try await withDemoOrigin(configuration) { origin in
         let records = try photos ?? list(of: origin)
         let downloader = PhotoDownloader(
-            limits: .patient, allowing: [AllowedHost(host: "127.0.0.1", port: origin.port)])
+            limits: .patientWithRetries,
+            allowing: [AllowedHost(host: "127.0.0.1", port: origin.port)])
         var options = PhotoListSession.Options()
         options.timeline = timeline
         var configuration = GalleryServer.Configuration(
@@ -204,19 +206,6 @@ private func list(of origin: DemoOriginServer) throws -> [PhotoRecord] {
     return try PhotoList.parse(
         bytes: Array(text.utf8), named: "photos.plist", relativeTo: URL(string: origin.url)
     ).records
-}
-
-extension DownloadLimits {
-    /// Time limits that even a busy machine does not reach.
-    fileprivate static var patient: DownloadLimits {
-        var limits = DownloadLimits()
-        limits.connectTimeout = .seconds(600)
-        limits.firstByteTimeout = .seconds(600)
-        limits.idleTimeout = .seconds(600)
-        limits.rateWindow = .seconds(600)
-        limits.totalTimeout = .seconds(600)
-        return limits
-    }
 }
 
 extension GalleryLimits {
