@@ -289,7 +289,7 @@ let layersOfTests = [
     ("Lifecycle", ["Dependencies", "Lifecycle", "Outcome"]),
     ("Observation", ["Observation", "Progress", "Tracing"]),
     ("QualityOfService", ["QualityOfService"]),
-    ("Scheduling", ["Scheduling"]),
+    ("Scheduling", ["Room", "Scheduling"]),
     ("Structured", ["Structured"]),
     ("Traits", ["Budgets", "Keys", "Traits"]),
     ("Typed", ["Async", "Typed"]),

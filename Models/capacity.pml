@@ -13,9 +13,10 @@
  *
  * Sources:
  *   Operations/Scheduling/Claim.swift
- *   Operations/Scheduling/CapacityQueue.swift
- *   Operations/Scheduling/QueueState+Capacity.swift
- *   Operations/Structured/OperationQueue+Capacity.swift
+ *   Operations/Scheduling/QueueRoom.swift
+ *   Operations/Room/CapacityQueue.swift
+ *   Operations/Room/Room+Capacity.swift
+ *   Operations/Room/OperationQueue+Capacity.swift
  */
 
 #define OPERATIONS 5

@@ -25,9 +25,11 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     /// The scope of the ``withOperationQueue(name:width:onFailure:isolation:_:)`` call that made
     /// the queue.
     let companion: (any QueueCompanion)?
-    /// What an addition must do beside adding, as the raw value of an `AdditionSteps`. Usually 0,
-    /// for nothing.
-    let additionSteps: Atomic<UInt8>
+    /// Whether there are ``additionSteps``. Each addition reads this; usually it is all that they
+    /// cost.
+    let hasAdditionSteps: Atomic<Bool>
+    /// What features do around each addition, in the order of their turns; guarded by `lock`.
+    var additionSteps: [any AdditionStep]
     /// Runs the operations in tasks, if they inherit the task-local values of another task.
     let tasks: (any QueueTasks)?
 
@@ -72,7 +74,8 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         settings = Locked(Settings())
         driver = nil
         (companion, tasks) = (nil, nil)
-        additionSteps = Atomic(0)
+        hasAdditionSteps = Atomic(false)
+        additionSteps = []
         state.pointee.queue = .passUnretained(self)
         QueueRegistry.insert(opaque)
     }
@@ -111,7 +114,8 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         self.state.initialize(to: state)
         self.settings = Locked(settings)
         (self.driver, self.companion, self.tasks) = (driver, companion, tasks)
-        additionSteps = Atomic(companion == nil ? 0 : AdditionSteps.companion.rawValue)
+        hasAdditionSteps = Atomic(companion != nil)
+        additionSteps = companion.map { [$0] } ?? []
         self.state.pointee.queue = .passUnretained(self)
         QueueRegistry.insert(opaque)
     }
@@ -280,26 +284,6 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
             let new = makeProgress()
             settings.progress = new
             return new
-        }
-    }
-
-    /// Whether the ``progress`` of the queue counts each operation that is added; false unless set.
-    ///
-    /// ```swift
-    /// queue.progressCountsAdditions = true
-    /// for url in urls { queue.add { try await download(url) } }
-    /// for await fraction in queue.progress.fractions { show(fraction) }
-    /// ```
-    ///
-    /// From then on each addition raises the total by one unit, and each operation completes its
-    /// unit when it ends: also one that was cancelled, before or during its work, and one that
-    /// overrides ``Operation/start()``. Barriers, pieces of tasks, and operations that are in the
-    /// queue already, are not counted. The fraction falls when operations are added.
-    public final var progressCountsAdditions: Bool {
-        get { AdditionSteps.of(self).contains(.counting) }
-        set {
-            if newValue { _ = progress }
-            AdditionSteps.counting.set(newValue, in: self)
         }
     }
 

@@ -31,6 +31,12 @@ extension Operation {
 
     // MARK: The queue
 
+    /// Whether the operation is in that queue, or was and has left.
+    final func wasAdded(to queue: OperationQueue) -> Bool {
+        queueReference.load(ordering: .acquiring)?.toOpaque()
+            == Unmanaged.passUnretained(queue).toOpaque()
+    }
+
     /// Whether the operation has finished and another thread is about to take it out of its queue.
     ///
     /// Finished operations of a batch stay in the ring until the batch is retired; the queue does

@@ -22,10 +22,7 @@ extension OperationQueue {
     ///   `costTooHigh`, `duplicateOperation` or `scopeEnded`.
     /// - Complexity: O(n).
     public final func addOperationsChecked(_ operations: [Operation]) throws(OperationMisuse) {
-        try companion?.willAdd(operations)
-        defer { companion?.didAdd(operations, to: self) }
-        try reserve(operations)
-        add(operations, reserved: true)
+        try tryAdd(operations)
     }
 
     /// Sets ``maxConcurrentOperationCount``, but throws where the property's setter stops the

@@ -85,3 +85,8 @@ public enum CancellationExtent: Sendable, Hashable {
     /// any more: those that ran, or may run, because of it are not reached.
     case withDependents
 }
+
+extension OperationQueue {
+    /// The reason of what is cancelled because the queue was shut down.
+    final var shutDownReason: CancellationReason { .queueShutDown(queue: label) }
+}

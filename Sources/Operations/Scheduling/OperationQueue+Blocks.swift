@@ -10,7 +10,7 @@ extension OperationQueue {
         // A subclass may override `addOperation(_:)`, which receives an operation.
         let rank = ThreadContext.inferredQualityRank
         guard type(of: self) == OperationQueue.self, tasks == nil,
-            additionSteps.load(ordering: .relaxed) == 0,
+            !hasAdditionSteps.load(ordering: .relaxed),
             rank == 0 || Urgency(rank: rank) == .usual
         else { return block }
         let entry = Entry(block, rank: rank)

@@ -70,43 +70,49 @@ extension OperationQueue {
 
     @inline(__always)
     func tryEnqueue(_ operation: consuming Operation) throws(OperationMisuse) {
-        guard additionSteps.load(ordering: .relaxed) != 0 else { return try insert(operation) }
-        try enqueueInSteps(operation)
+        guard hasAdditionSteps.load(ordering: .relaxed) else { return try insert(operation) }
+        try takeSteps(Addition(of: [operation]))
+    }
+
+    /// Adds several operations.
+    ///
+    /// - Parameters:
+    ///   - reserved: whether each operation was checked and reserved for this queue.
+    ///   - leader: an operation of this queue that executes. The operations then go before all that
+    ///     was added after that one.
+    func add(
+        _ operations: [Operation], reserved: Bool = false, behind leader: Operation? = nil
+    ) {
+        guard hasAdditionSteps.load(ordering: .relaxed) else {
+            return addAll(operations, reserved: reserved, behind: leader)
+        }
+        do {
+            try takeSteps(Addition(of: operations, isReserved: reserved, behind: leader))
+        } catch { misuse(error) }
+    }
+
+    /// Adds several operations, or none if one of them cannot be added.
+    func tryAdd(_ operations: [Operation]) throws(OperationMisuse) {
+        try takeSteps(Addition(of: operations))
     }
 
     @inline(never)
-    private func enqueueInSteps(_ operation: Operation) throws(OperationMisuse) {
-        let added = [operation]
-        try companion?.willAdd(added)
-        defer { companion?.didAdd(added, to: self) }
-        guard hasSteps else { return try insert(operation) }
-        try reserve(added)
-        addInSteps(added)
+    private func takeSteps(_ addition: Addition) throws(OperationMisuse) {
+        try take(snapshot { _ in additionSteps }[...], with: addition)
     }
 
-    /// Whether an addition has effects beside adding.
-    private var hasSteps: Bool {
-        !AdditionSteps.of(self).isDisjoint(with: [.counting, .limiting, .refusing])
-    }
-
-    /// Adds operations that are reserved for this queue. The steps come before that: what is
-    /// refused, or finds no room, is cancelled and then added, so that it ends as any other.
-    ///
-    /// An operation that ends by itself when it is cancelled counts as added.
-    private func addInSteps(_ operations: [Operation]) {
-        let steps = AdditionSteps.of(self)
-        if steps.contains(.counting) { count(operations) }
-        if steps.contains(.refusing) { refuse(operations) }
-        if steps.contains(.limiting) {
-            // One by one: an operation may displace one that was added before it.
-            for operation in operations { addWithinLimit(operation) }
-        } else {
-            addAll(operations, reserved: true, behind: nil)
-            forgetRoom(for: operations)
+    private func take(
+        _ steps: ArraySlice<any AdditionStep>, with addition: Addition
+    ) throws(OperationMisuse) {
+        if let step = steps.first {
+            return try step.add(addition, to: self) { addition throws(OperationMisuse) in
+                try take(steps.dropFirst(), with: addition)
+            }
         }
-        for operation in operations where operation.status.phase == .finished {
-            operation.completeCountedUnit(in: self)
-        }
+        let isAlone = addition.operations.count == 1 && addition.leader == nil
+        if isAlone, !addition.isReserved { return try insert(addition.operations[0]) }
+        addAll(
+            try addition.reserved(for: self).operations, reserved: true, behind: addition.leader)
     }
 
     /// Reserves the operations, so that no other thread can start them or add them elsewhere until
@@ -151,43 +157,18 @@ extension OperationQueue {
         if added.phase == .checkingReadiness { operation.arrive(in: self) }
     }
 
-    /// Adds several operations.
-    ///
-    /// - Parameters:
-    ///   - reserved: whether each operation was checked and reserved for this queue
-    ///     (`addOperationsChecked`).
-    ///   - leader: an operation of this queue that executes. The operations then go before all that
-    ///     was added after that one.
-    func add(
-        _ operations: [Operation], reserved: Bool = false, behind leader: Operation? = nil
-    ) {
-        do { try companion?.willAdd(operations) } catch { misuse(error) }
-        defer { companion?.didAdd(operations, to: self) }
-        // What goes behind a leader belongs to an operation that has begun.
-        guard leader == nil, hasSteps else {
-            return addAll(operations, reserved: reserved, behind: leader)
-        }
-        if !reserved { do { try reserve(operations) } catch { misuse(error) } }
-        addInSteps(operations)
-    }
-
-    /// - Parameter finish: called in the same hold of the lock, once the operations are in the
-    ///   queue.
-    func addAll(
-        _ operations: [Operation], reserved: Bool, behind leader: Operation?,
-        finish: (inout QueueState) -> Void = { _ in }
-    ) {
+    private func addAll(_ operations: [Operation], reserved: Bool, behind leader: Operation?) {
         operations.withUnsafeBufferPointer { buffer in
             // The array keeps all operations alive, so their references need not be counted here.
             buffer.withMemoryRebound(to: Unmanaged<Operation>.self) {
-                add($0, of: operations, reserved: reserved, behind: leader, finish)
+                add($0, of: operations, reserved: reserved, behind: leader)
             }
         }
     }
 
     private func add(
         _ references: UnsafeBufferPointer<Unmanaged<Operation>>, of operations: [Operation],
-        reserved: Bool, behind leader: Operation?, _ finish: (inout QueueState) -> Void
+        reserved: Bool, behind leader: Operation?
     ) {
         var isSuspicious = false
         var arePlain = true
@@ -213,14 +194,10 @@ extension OperationQueue {
                         if let added, state.mayCloseCircle(added, isBeforeOthers: leader != nil) {
                             isSuspicious = true
                         }
-                        if leader != nil {
-                            state.room.overflow?.exempt.insert(ObjectIdentifier($0))
-                        }
                         return added == nil && !reserved
                     }
                 }
                 if wasEmpty, !state.isEmpty { _ = Unmanaged.passRetained(self) }
-                finish(&state)
                 return refused
             }
             if let refused {
@@ -267,15 +244,6 @@ extension OperationQueue {
         }
         return isBehindLeader ? parts.reversed() : parts
     }
-
-    /// Cancels operations that are about to be added, because the queue was shut down.
-    private func refuse(_ operations: [Operation]) {
-        for operation in operations where !operation.isPieceOfTask {
-            operation.forceCancel(because: shutDownReason)
-        }
-    }
-
-    final var shutDownReason: CancellationReason { .queueShutDown(queue: label) }
 
     static let additionsAtOnce = 256
     private static let additionsAtOnceBehind = 4_096

@@ -4,13 +4,7 @@ import OperationsRuntime
 ///
 /// The queue calls these methods with no lock held, and knows nothing else of the feature. Doors.md
 /// says when.
-protocol QueueCompanion: AnyObject, Sendable {
-    /// Called before the operations are added; throws if the queue takes no more operations.
-    func willAdd(_ operations: [Operation]) throws(OperationMisuse)
-
-    /// Called after the operations were added, or were refused.
-    func didAdd(_ operations: [Operation], to queue: OperationQueue)
-
+protocol QueueCompanion: AnyObject, AdditionStep {
     /// Called when the work of an operation has met an error and no further attempt follows. The
     /// operation is still in the queue.
     func operationFailed(_ operation: Operation, _ failure: FailureRecord, in queue: OperationQueue)

@@ -8,7 +8,7 @@ extension QueueState {
     mutating func decideAboutBlocks() {
         takesBlocks =
             qualities.rank == 0 && ready.order.isDefault && !records.notifiesEach
-            && !(room.hasOverflow && room.isLimited) && !records.isInstrumented
+            && room?.makesOperations != true && !records.isInstrumented
             && executor.isSame(as: .workers)
     }
 

@@ -219,7 +219,7 @@ extension QueueState {
     @inline(__always)
     func batchSize(of readyCount: Int, cores: Int) -> Int {
         guard slots.pace.isQuick, mayBatch else { return 1 }
-        let most = room.hasOverflow ? room.mostInBatch : .max
+        let most = room?.mostInClaim ?? .max
         return slots.batchSize(of: readyCount, cores: cores, most: most)
     }
 }

@@ -77,11 +77,4 @@ extension QueueState {
         }
         return ring.count - barriers.count - droppedCount - records.alreadyGoneCount - endedBlocks
     }
-
-    /// Records that an operation is in the queue.
-    @inline(never)
-    mutating func arrived(_ operation: Operation) {
-        notify(records.arrives(operation))
-        if room.hasOverflow { arrivedInRoom(operation) }
-    }
 }

@@ -17,7 +17,7 @@ extension QueueState {
         // could get stuck.
         if case .dispatch = executor { return false }
         return (ready.order.isDefault || (ready.order.isStrict && slots.width == 1))
-            && !room.capacity.isUsed
+            && room?.leavesOneByOne != true
             && !ready.rescheduled.hasDeadlines
     }
 

@@ -30,8 +30,8 @@ struct QueueState: ~Copyable {
     var unbatchableCount = 0
     /// Whether a block that is added now may stay without an operation.
     var takesBlocks = true
-    /// What limits the queue's length.
-    var room = QueueRoom()
+    /// What limits the number of operations; nil if nothing does.
+    var room: QueueRoom?
     /// The records for observers of the queue.
     var records = QueueRecords()
     /// The qualities of service.
@@ -169,7 +169,7 @@ struct QueueState: ~Copyable {
         operation.sequence.store(place, ordering: .relaxed)
         // From here on other threads can reach the queue from the operation.
         operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
-        if records.notifiesEach || room.hasOverflow { arrived(operation) }
+        if records.notifiesEach { notify(records.arrives(operation)) }
         if !state.has(.fastPath) {
             unbatchableCount += 1
             if state.has(.barrier) {
@@ -181,7 +181,13 @@ struct QueueState: ~Copyable {
         if state.has(.rescheduled) { takeOver(operation, at: place) }
         if state.phase == .queued { insertReady(operation, place: place) }
         promoteAhead(of: place, to: state.quality.effectiveRank)
+        if room != nil { arrivedInRoom(operation, isPart: free != nil) }
         return state
+    }
+
+    @inline(never)
+    private mutating func arrivedInRoom(_ operation: Operation, isPart: Bool) {
+        room?.arrived(operation, isPart: isPart, in: &self)
     }
 
     /// Makes sure that so many operations can be added without another allocation.
@@ -331,8 +337,7 @@ struct QueueState: ~Copyable {
             if ready.order.hasGroups { forgetGroups() }
             if qualities.areInUse { endQualityIfUnused() }
         }
-        if room.capacity.isWaitedFor { admit(with: &departure) }
-        if departure.isEmpty, room.isInUse { room.endIfUnused() }
+        if room != nil { admit(with: &departure) }
         if unbatchableCount > 0 || !usesFastPath { departure.declined = takeDeclined() }
         return departure
     }
@@ -351,7 +356,7 @@ struct QueueState: ~Copyable {
         if claim.hasOpenEntries { detachOpen(in: claim) }
         var leaving = 0
         if claim.isCancelled || records.notifiesEach || !ready.rescheduled.isEmpty
-            || room.hasOverflow
+            || room != nil
         {
             claim.forEachTaken { leaves($0, from: claim) }
         }
@@ -407,7 +412,7 @@ struct QueueState: ~Copyable {
 
     private mutating func leaves(_ operation: Operation) {
         if records.notifiesEach { notify(records.leaves(operation)) }
-        room.overflow?.leaves(operation)
+        if let room { room.leaves(operation) }
         if !ready.rescheduled.isEmpty { ready.rescheduled.forget(operation.place) }
     }
 
@@ -595,7 +600,7 @@ struct QueueState: ~Copyable {
     /// at once.
     var hasCompetingWork: Bool {
         ready.hasAny || slots.isSuspended || ordersStarts || claimsIndividually
-            || room.capacity.isUsed
+            || room?.leavesOneByOne == true
     }
 
     /// Whether a thread waits at `latch` for the queue to become empty, and the queue has not been

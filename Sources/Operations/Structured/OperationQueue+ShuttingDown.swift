@@ -3,7 +3,7 @@ import OperationsRuntime
 extension OperationQueue {
     /// Whether the queue was shut down, and takes no more operations; see
     /// ``shutDown(grace:cancelsWaiting:)``.
-    public final var isShutDown: Bool { AdditionSteps.of(self).contains(.refusing) }
+    public final var isShutDown: Bool { hasStep(.refusing) }
 
     /// Shuts the queue down. Its operations have a time to end, and the queue then cancels those
     /// that are left. The method returns when the queue is empty.
@@ -39,7 +39,7 @@ extension OperationQueue {
         grace time: Duration = .seconds(20), cancelsWaiting: Bool = false
     ) async {
         if isMain { misuse("the main queue cannot be shut down: it is not the program's own") }
-        AdditionSteps.refusing.set(true, in: self)
+        insert(RefusingStep())
         if cancelsWaiting {
             let reason = shutDownReason
             CancelRound.cancel(
@@ -68,6 +68,23 @@ extension OperationQueue {
         guard operationCount > 0 else { return }
         if isSuspended { isSuspended = false }
         if maxConcurrentOperationCount == 0 { maxConcurrentOperationCount = 1 }
+    }
+}
+
+/// Refuses what is added to a queue that was shut down.
+private struct RefusingStep: AdditionStep {
+    var turn: AdditionTurn { .refusing }
+
+    func add(
+        _ addition: Addition, to queue: OperationQueue, next: Next
+    ) throws(OperationMisuse) {
+        // What goes behind a leader belongs to an operation that has begun.
+        guard addition.leader == nil else { return try next(addition) }
+        let addition = try addition.reserved(for: queue)
+        for operation in addition.operations where !operation.isPieceOfTask {
+            operation.forceCancel(because: queue.shutDownReason)
+        }
+        try next(addition)
     }
 }
 

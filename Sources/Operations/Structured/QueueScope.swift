@@ -77,7 +77,17 @@ final class QueueScope: QueueCompanion {
 
     // MARK: Additions
 
-    func willAdd(_ operations: [Operation]) throws(OperationMisuse) {
+    var turn: AdditionTurn { .scope }
+
+    func add(
+        _ addition: Addition, to queue: OperationQueue, next: Next
+    ) throws(OperationMisuse) {
+        try willAdd(addition.operations)
+        defer { didAdd(addition.operations, to: queue) }
+        try next(addition)
+    }
+
+    private func willAdd(_ operations: [Operation]) throws(OperationMisuse) {
         let (isOver, end, mayHandle) = state.withLock { state in
             if !state.isOver { state.additions += 1 }
             return (state.isOver, state.end, !state.undecided.isEmpty)
@@ -95,7 +105,7 @@ final class QueueScope: QueueCompanion {
         }
     }
 
-    func didAdd(_ operations: [Operation], to queue: OperationQueue) {
+    private func didAdd(_ operations: [Operation], to queue: OperationQueue) {
         let end = state.withLock { state in
             state.additions -= 1
             return state.end
@@ -199,12 +209,6 @@ final class QueueScope: QueueCompanion {
 }
 
 extension Operation {
-    /// Whether the operation is in that queue, or was and has left.
-    fileprivate func wasAdded(to queue: OperationQueue) -> Bool {
-        queueReference.load(ordering: .acquiring)?.toOpaque()
-            == Unmanaged.passUnretained(queue).toOpaque()
-    }
-
     /// Whether an operation handles this failure: a dependent that is not cancelled runs on the
     /// failure of this operation, or on that of an operation that is cancelled because of it. So
     /// does a dependent that one success is enough for: it fails itself if there is none.

@@ -93,10 +93,10 @@ extension Operation {
         guard !status.isStopped, let queue = retainedQueue() else { return false }
         let failure = withExtras { $0.failure }
         // A queue that is shut down has no further runs.
-        if failure == nil, AdditionSteps.of(queue).contains(.refusing) { return false }
+        if failure == nil, queue.hasStep(.refusing) { return false }
         guard let hold = controller.nextHold(after: failure?.error) else { return false }
         let serial = controller.event { $0.holdBegan(hold) }
-        prepareTaskAgain()
+        taskBody?.prepareTaskAgain()
         let (change, handlers) = withExtras { extras -> (Change?, [CancelHandler]) in
             // Checked with the lock held: `passDeadline` sets the flag first, and fails the
             // operation after that, with this lock held. A failure that came after the decision was
@@ -120,7 +120,7 @@ extension Operation {
         if change.actions.contains(.returnSlot) { queue.returnSlot(of: self) }
         perform(change)
         // The thread that shuts the queue down looks for holds after it has said so.
-        if failure == nil, AdditionSteps.of(queue).contains(.refusing) {
+        if failure == nil, queue.hasStep(.refusing) {
             self.cancel(because: queue.shutDownReason)
         }
         let wait = hold.end - controller.time.now()

@@ -33,7 +33,7 @@ struct KeyTests {
         let waiting = Task {
             _ = try await queue.add("a", .deduplicated(by: 1), capacity: 1) { 1 }
         }
-        #expect(await comesTrue { queue.snapshot({ $0.room.capacity.waiterCount }) == 1 })
+        #expect(await comesTrue { queue.snapshot({ $0.limits?.capacity.waiterCount ?? 0 }) == 1 })
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
         let later = queue.add("b", .deduplicated(by: 1)) { 2 }

@@ -45,14 +45,14 @@ struct ShutDownTests {
         }
         #expect(await began.arrives())
         let waiting = Task { try await queue.add(capacity: 1) {} }
-        #expect(await comesTrue { queue.snapshot { $0.room.capacity.waiterCount } == 1 })
+        #expect(await comesTrue { queue.snapshot { $0.limits?.capacity.waiterCount ?? 0 } == 1 })
         let shutDown = Task { await queue.shutDown(grace: .seconds(300)) }
         #expect(await comesTrue { queue.isShutDown })
         #expect(queue.tryAdd(capacity: 10) {} == nil)
         gate.open()
         await shutDown.value
         await #expect(throws: OperationCancellation.self) { try await waiting.value }
-        #expect(queue.snapshot { $0.room.capacity.reservationCount } == 0)
+        #expect(queue.snapshot { $0.limits?.capacity.reservationCount ?? 0 } == 0)
     }
 
     @Test func theRestIsCancelledAfterTheGracePeriod() async throws {

@@ -91,7 +91,7 @@ extension OperationQueue {
         let hasCapacity = usingCapacity { state in
             let isReserved = state.reserveCapacityAtOnce(below: limit)
             if isReserved == false {
-                state.room.capacity.insert(continuation, limit: limit, ticket: ticket)
+                state.limits?.capacity.insert(continuation, limit: limit, ticket: ticket)
             }
             return isReserved
         }
@@ -100,22 +100,13 @@ extension OperationQueue {
 
     /// Removes a capacity waiter that gives up: its task was cancelled, or its time is over.
     private func cancelCapacityWait(_ ticket: Int) {
-        let (continuation, admitted) = event { state in
-            let continuation = state.room.capacity.remove(ticket)
-            if state.isEmpty { state.room.endIfUnused() }
-            // The waiters behind this one may allow more operations, so they may be admitted now.
-            return (continuation, state.room.capacity.isWaitedFor ? state.admittedWaiters() : [])
-        }
+        let (continuation, admitted) = event { $0.capacityWaiterLeft(ticket) }
         continuation?.resume(returning: false)
         for waiter in admitted { waiter.wake() }
     }
 
     fileprivate func releaseReservation() {
-        let admitted = event { state in
-            state.room.capacity.reservationReleased()
-            if state.isEmpty { state.room.endIfUnused() }
-            return state.room.capacity.isWaitedFor ? state.admittedWaiters() : []
-        }
+        let admitted = event { $0.reservationReleased() }
         for waiter in admitted { waiter.wake() }
     }
 }
@@ -160,7 +151,9 @@ package struct CapacityReservation: ~Copyable, Sendable {
     /// In between, the operation counts twice, so there are never too many. A caller may add one
     /// operation in any other way instead, if this value lives until then.
     package consuming func add(_ operation: consuming Operation) {
-        queue.expect(operation)
+        let isExpected = queue.expect(operation)
         queue.addOperation(operation)
+        // An override may not have added it.
+        if isExpected { queue.forgetAddition(of: operation) }
     }
 }

@@ -10,7 +10,7 @@ import Testing
 struct CapacityTests {
     /// Suspends until the queue has `count` capacity waiters.
     private func waiterCount(of queue: OperationQueue, reaches count: Int) async {
-        #expect(await comesTrue { queue.snapshot({ $0.room.capacity.waiterCount }) == count })
+        #expect(await comesTrue { line(of: queue).waiterCount == count })
     }
 
     /// A task that waits for capacity, records its admission, and uses its place for an operation.
@@ -29,11 +29,11 @@ struct CapacityTests {
         }
     }
 
-    private func isQuiet(_ queue: OperationQueue) -> Bool {
-        queue.snapshot {
-            $0.room.capacity.waiterCount == 0 && $0.room.capacity.reservationCount == 0
-        }
+    private func line(of queue: OperationQueue) -> CapacityQueue {
+        queue.snapshot { $0.limits?.capacity ?? CapacityQueue() }
     }
+
+    private func isQuiet(_ queue: OperationQueue) -> Bool { !line(of: queue).isInUse }
 
     // MARK: Batches
 
@@ -127,10 +127,7 @@ struct CapacityTests {
         }
         operations[1].cancel()
         await operations[1].waitUntilFinished()
-        #expect(
-            queue.snapshot {
-                $0.room.capacity.waiterCount == 3 && $0.room.capacity.reservationCount == 0
-            })
+        #expect(line(of: queue).waiterCount == 3 && line(of: queue).reservationCount == 0)
         queue.isSuspended = false
         for waiter in waiters { try await waiter.value }
         // The first two are admitted together, and each task records that when it resumes.
@@ -396,12 +393,12 @@ struct CapacityTests {
         }
         await waiterCount(of: queue, reaches: 1)
         try scheduler.advance(by: .seconds(1))
-        #expect(queue.snapshot { $0.room.capacity.waiterCount } == 1)
+        #expect(line(of: queue).waiterCount == 1)
         // The task may set its timer a little after it has begun to wait.
         #expect(
             await comesTrue {
                 (try? scheduler.advance(by: .seconds(1))) != nil
-                    && queue.snapshot { $0.room.capacity.waiterCount } == 0
+                    && line(of: queue).waiterCount == 0
             })
         let error = await #expect(throws: OperationQueueFull.self) { try await late.value }
         #expect(

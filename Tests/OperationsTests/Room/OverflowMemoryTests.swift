@@ -57,9 +57,9 @@ struct OverflowMemoryTests {
         #expect(await comesTrue { released.value == 100 })
         #expect(
             queue.snapshot {
-                $0.room.overflow!.displaced.isEmpty && $0.room.overflow!.arriving.isEmpty
+                $0.limits!.droppedCount == 0 && $0.limits!.expectedCount == 0
             })
-        #expect(queue.snapshot { $0.room.overflow!.rejected.isEmpty && $0.ready.count == 0 })
+        #expect(queue.snapshot { $0.limits!.rejectedCount == 0 && $0.ready.count == 0 })
     }
 
     /// The same if an operation adds, which has not ended meanwhile.
@@ -247,11 +247,11 @@ struct OverflowMemoryTests {
         let queue = suspendedQueue()
         queue.overflow = .dropOldest(capacity: 4)
         for _ in 0..<2_000 { queue.addOperation(Starting()) }
-        #expect(queue.snapshot { $0.room.overflow!.visitedCount } <= 2_000)
+        #expect(queue.snapshot { $0.limits!.visitedCount } <= 2_000)
         #expect(queue.operations.count { !$0.isCancelled } == 4)
         queue.isSuspended = false
         await queue.drain()
-        #expect(queue.snapshot { $0.room.overflow!.displaced.isEmpty })
+        #expect(queue.snapshot { $0.limits!.droppedCount == 0 })
     }
 
     @Test func additionsDoNotSearchBarriersAgain() async {
@@ -259,7 +259,7 @@ struct OverflowMemoryTests {
         for _ in 0..<2_000 { queue.addBarrierBlock {} }
         queue.overflow = .dropOldest(capacity: 4)
         for _ in 0..<2_000 { queue.add {} }
-        #expect(queue.snapshot { $0.room.overflow!.visitedCount } <= 4_000)
+        #expect(queue.snapshot { $0.limits!.visitedCount } <= 4_000)
         #expect(queue.operations.count { !$0.isCancelled } == 4)
         queue.isSuspended = false
         await queue.drain()

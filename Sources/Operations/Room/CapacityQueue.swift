@@ -5,9 +5,6 @@ import OperationsRuntime
 struct CapacityQueue {
     typealias Continuation = CheckedContinuation<Bool, Never>
 
-    /// Whether each operation of the queue leaves right after its end, so that free capacity is
-    /// seen at once. A request for capacity sets this; it ends with ``end()``.
-    private(set) var isUsed = false
     /// The number of reservations that were made and not released.
     private(set) var reservationCount = 0
     private var waiters = TicketList<(continuation: Continuation, limit: Int)>()
@@ -15,11 +12,8 @@ struct CapacityQueue {
     var isWaitedFor: Bool { !waiters.isEmpty }
     var waiterCount: Int { waiters.count }
 
-    mutating func begin() { isUsed = true }
-
-    /// Ends the use of capacity, unless somebody waits for it or has reserved it. The queue is
-    /// empty.
-    mutating func end() { isUsed = isWaitedFor || reservationCount > 0 }
+    /// Whether somebody waits for capacity, or has reserved it.
+    var isInUse: Bool { isWaitedFor || reservationCount > 0 }
 
     /// Reserves capacity for a caller that did not wait. Returns false if there is no capacity or
     /// others wait for it.

@@ -76,10 +76,10 @@ struct OverflowTests {
             (1...5).map { _ in BlockOperation {} }, waitUntilFinished: false)
         queue.addBarrierBlock {}
         #expect(queue.operations.count { !$0.isCancelled } == 3)
-        #expect(queue.snapshot { $0.room.overflow!.arriving.isEmpty })
+        #expect(queue.snapshot { $0.limits!.expectedCount == 0 })
         queue.isSuspended = false
         await queue.drain()
-        #expect(queue.snapshot { $0.room.overflow!.displaced.isEmpty })
+        #expect(queue.snapshot { $0.limits!.droppedCount == 0 })
         // The limit holds from the next addition on, and ends at once.
         queue.isSuspended = true
         queue.overflow = nil
@@ -137,8 +137,7 @@ struct OverflowTests {
                         if operation.isCancelled { dropped.increment() }
                         let live = queue.snapshot { state in
                             state.operations().count {
-                                state.room.overflow?.displaced.contains(ObjectIdentifier($0))
-                                    == false
+                                state.limits?.isDropped($0) == false
                             }
                         }
                         #expect(live <= capacity)
@@ -151,7 +150,7 @@ struct OverflowTests {
         if !dropsOldest { #expect(ran.value + dropped.value == 8_000) }
         #expect(
             queue.snapshot {
-                $0.room.overflow!.displaced.isEmpty && $0.room.overflow!.arriving.isEmpty
+                $0.limits!.droppedCount == 0 && $0.limits!.expectedCount == 0
             })
     }
 
@@ -184,7 +183,7 @@ struct OverflowTests {
         #expect(throws: OperationMisuse.self) { try queue.addOperationChecked(costly) }
         #expect(
             queue.snapshot {
-                $0.room.overflow!.arriving.isEmpty && $0.room.overflow!.displaced.isEmpty
+                $0.limits!.expectedCount == 0 && $0.limits!.droppedCount == 0
             })
         #expect(queue.progress.totalUnitCount == 1)
         // Nor has it an effect on the others, or on itself, where there is no room.
@@ -239,7 +238,7 @@ struct OverflowTests {
         for operation in [first, second, third] { #expect(operation.isFinished) }
         #expect(
             queue.snapshot {
-                $0.room.overflow!.rejected.isEmpty && $0.room.overflow!.displaced.isEmpty
+                $0.limits!.rejectedCount == 0 && $0.limits!.droppedCount == 0
             })
         #expect(queue.progress.completedUnitCount == 4 && queue.progress.totalUnitCount == 4)
     }
@@ -255,7 +254,7 @@ struct OverflowTests {
         await run.finished()
         #expect(!run.isCancelled && ran.value == 40)
         await queue.drain()
-        #expect(queue.snapshot { $0.room.overflow!.exempt.isEmpty })
+        #expect(queue.snapshot { $0.limits!.exemptCount == 0 })
     }
 
     /// The same if the queue gets its limit only then.
@@ -278,7 +277,7 @@ struct OverflowTests {
         await run.finished()
         #expect(!run.isCancelled && ran.value == 10)
         await queue.drain()
-        #expect(queue.snapshot { $0.room.overflow!.exempt.isEmpty })
+        #expect(queue.snapshot { $0.limits!.exemptCount == 0 })
     }
 
     /// Who has reserved capacity gets it, and others count the reservation.

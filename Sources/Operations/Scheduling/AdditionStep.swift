@@ -1,0 +1,83 @@
+import Synchronization
+
+/// Operations that are about to be added to a queue together.
+struct Addition {
+    let operations: [Operation]
+    /// Whether the operations are reserved for the queue: no other thread can start them, or add
+    /// them elsewhere.
+    private(set) var isReserved = false
+    /// The operation of the queue of which these are parts; nil for others. It executes. Its parts
+    /// go before all that was added after it.
+    var leader: Operation?
+
+    init(of operations: [Operation], isReserved: Bool = false, behind leader: Operation? = nil) {
+        (self.operations, self.isReserved, self.leader) = (operations, isReserved, leader)
+    }
+
+    /// Returns the addition after it has reserved the operations for a queue.
+    ///
+    /// - Throws: if one of them cannot be added. Then none is reserved.
+    func reserved(for queue: OperationQueue) throws(OperationMisuse) -> Addition {
+        if isReserved { return self }
+        try queue.reserve(operations)
+        return Addition(of: operations, isReserved: true, behind: leader)
+    }
+}
+
+/// What a feature does around each addition to a queue. See Doors.md.
+///
+/// The steps of a queue surround each other: each calls the next one, and the last of them adds the
+/// operations. They are called with no lock held.
+protocol AdditionStep: Sendable {
+    typealias Next = (Addition) throws(OperationMisuse) -> Void
+
+    /// Where the step stands among those of the queue.
+    var turn: AdditionTurn { get }
+
+    /// Passes an addition to the next step, whole or in parts.
+    ///
+    /// A step that changes operations, for example cancels them, first reserves them
+    /// (``Addition/reserved(for:)``). What it cancels is added nevertheless, so that it ends as any
+    /// other. After that, nothing throws any more.
+    func add(
+        _ addition: Addition, to queue: OperationQueue, next: Next
+    ) throws(OperationMisuse)
+}
+
+/// The order of the steps: the first surrounds the others.
+enum AdditionTurn: Int {
+    /// The scope refuses the addition before anything else has happened.
+    case scope
+    /// Each operation is counted, also if a later step cancels it.
+    case counting
+    /// The queue was shut down. What it refuses takes no room.
+    case refusing
+    case limiting
+}
+
+extension OperationQueue {
+    /// Begins to take a step with each addition, unless the queue has one of its turn already.
+    final func insert(_ step: any AdditionStep) {
+        event { _ in insertUnderLock(step) }
+    }
+
+    /// The caller holds the queue's lock.
+    final func insertUnderLock(_ step: any AdditionStep) {
+        guard !additionSteps.contains(where: { $0.turn == step.turn }) else { return }
+        let index = additionSteps.firstIndex { $0.turn.rawValue > step.turn.rawValue }
+        additionSteps.insert(step, at: index ?? additionSteps.endIndex)
+        hasAdditionSteps.store(true, ordering: .releasing)
+    }
+
+    /// Takes the step of a turn no more. The caller holds the queue's lock.
+    final func removeStepUnderLock(_ turn: AdditionTurn) {
+        additionSteps.removeAll { $0.turn == turn }
+        hasAdditionSteps.store(!additionSteps.isEmpty, ordering: .releasing)
+    }
+
+    /// Whether the queue takes a step of this turn.
+    final func hasStep(_ turn: AdditionTurn) -> Bool {
+        hasAdditionSteps.load(ordering: .acquiring)
+            && snapshot { _ in additionSteps.contains { $0.turn == turn } }
+    }
+}
