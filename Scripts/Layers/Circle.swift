@@ -11,11 +11,19 @@ struct Circle {
     private var lowest: [String: Int] = [:]
     private var stack: [String] = []
 
-    init(of files: [String], in index: Index) {
+    /// - Parameter counts: whether a use of a declaration, from a file, counts.
+    init(
+        of files: [String], in index: Index,
+        where counts: (String, Index.Declaration) -> Bool = { _, _ in true }
+    ) {
         let members = Set(files)
         var edges: [String: Set<String>] = [:]
         for file in files {
-            let used = (index.uses[file] ?? []).compactMap { index.declarations[$0.symbol]?.file }
+            let used = (index.uses[file] ?? []).compactMap { use -> String? in
+                guard let declared = index.declarations[use.symbol], counts(file, declared)
+                else { return nil }
+                return declared.file
+            }
             edges[file] = Set(used).intersection(members)
         }
         self.edges = edges

@@ -54,6 +54,14 @@ struct LayerTable {
         return String(part)
     }
 
+    /// Whether only an exception of the table allows a file to use a declaration.
+    func isException(_ declared: Index.Declaration, in file: String) -> Bool {
+        guard declared.file.hasPrefix(root + "/") else { return false }
+        let name = String(declared.name.prefix { $0 != "(" })
+        return exceptions.contains(
+            Exception(from: place(of: file), to: place(of: declared.file), name: name))
+    }
+
     /// Returns the uses that the table does not allow, and the exceptions that are not needed any
     /// more.
     func violations(in index: Index) -> [String] {

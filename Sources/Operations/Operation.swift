@@ -268,18 +268,8 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Runs the body on the fast path, where no subclass can override ``main()``.
     func runBlock() {}
 
-    /// Runs the async body on the fast path, in the current task.
-    nonisolated(nonsending) func runAsyncBlock() async {}
-
-    /// Records that a task which also runs other operations begins or has ended the body.
-    func enterTask(_ body: any RunningBody) {}
-    func leaveTask(_ body: any RunningBody) {}
-
-    /// Whether the work goes on in a task after `start()` has returned.
-    var hasTask: Bool { false }
-
-    /// Whether a task was made together with the operation.
-    var isPrepared: Bool { false }
+    /// The work of the operation, if it goes on in a task after `start()` has returned.
+    var taskBody: (any TaskBody)? { nil }
 
     /// Whether the operation only runs a piece of a task. Code of the task is inside no operation.
     var isPieceOfTask: Bool { false }
@@ -287,21 +277,6 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Whether the success of one dependency is enough for the operation to run. If so, its class
     /// sets the flag `hasConditions` of its dependencies.
     var needsOneDependency: Bool { false }
-
-    /// Runs the body, which has begun, in the task that was made together with the operation, in
-    /// place of the worker. Returns false if there is no such task.
-    func runPrepared(of claim: Claim, in queue: OperationQueue) -> Bool { false }
-
-    /// Starts a task for an operation that is already executing.
-    func startTask() {}
-
-    /// The time at which the body began, for bodies that went on outside of their claim.
-    var taskStart: UInt64? { nil }
-
-    func recordTaskStart(_ time: UInt64) {}
-
-    /// Prepares the task for another start.
-    func prepareTaskAgain() {}
 
     /// The unfinished operations that were made for the nodes of a graph, if the operation is a run
     /// of such a graph.
@@ -315,10 +290,6 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     /// Whether a subclass outside the library replaces ``start()``.
     var replacesStart: Bool { Self.startOverride.isPresent(in: type(of: self)) }
-
-    /// Raises the urgency of the task in which the work goes on, to the raised effective quality of
-    /// service.
-    func promoteTask() {}
 
     // MARK: Describing
 

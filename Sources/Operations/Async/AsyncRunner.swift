@@ -84,10 +84,11 @@ final class AsyncRunner: IdleRunner, @unchecked Sendable {
         while var work, work.queue.toOpaque() == queue {
             body.enter(work.operation, of: work.queue.takeUnretainedValue())
             while true {
-                let operation = work.operation.takeUnretainedValue()
-                operation.enterTask(body)
-                await operation.runAsyncBlock()
-                operation.leaveTask(body)
+                if let operation = work.operation.takeUnretainedValue().taskBody {
+                    operation.enterTask(body)
+                    await operation.runInSharedTask()
+                    operation.leaveTask(body)
+                }
                 let following = work.end { _ in !Task.isCancelled && !body.isMarkedCancelled }
                 if case .body(let next) = following {
                     work = next

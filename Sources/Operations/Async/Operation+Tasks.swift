@@ -7,8 +7,9 @@ extension Operation {
     /// - Returns: the entry that follows at once in the claim.
     @inline(never)
     final func runInTask(of claim: Claim, in queue: OperationQueue) -> Entry? {
+        guard let taskBody else { return nil }
         if mayUseRunner(in: queue) {
-            if !runPrepared(of: claim, in: queue) {
+            if !taskBody.runPrepared(of: claim, in: queue) {
                 AsyncRunner.run(self, of: claim, in: queue)
             }
             return claim.handedOver.take()
@@ -17,20 +18,20 @@ extension Operation {
         // workers.
         let operation = queue.detachCurrent(from: claim).takeRetainedValue()
         if queue.isObserved { queue.recordStart(of: operation) }
-        operation.startTask()
+        taskBody.startTask()
         return nil
     }
 
     /// Whether the body is async, and needs nothing that has to be done for its task alone.
-    final func mayUseRunner(in queue: OperationQueue) -> Bool {
-        guard hasTask else { return false }
+    private final func mayUseRunner(in queue: OperationQueue) -> Bool {
         // The flag `needsSetup` does not matter here, because it concerns the thread.
         return !needsOwnTask && queue.instrumentation.load(ordering: .relaxed) == 0
     }
 
     /// Whether the body may run in a task that also runs other operations.
     final func mayShareTask(in queue: OperationQueue) -> Bool {
-        !isPrepared && mayUseRunner(in: queue)
+        guard let taskBody, !taskBody.isPrepared else { return false }
+        return mayUseRunner(in: queue)
     }
 
     /// Runs a function on a thread made for it, and returns when the function has returned.

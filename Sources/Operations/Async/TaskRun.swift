@@ -162,7 +162,7 @@ final class TaskRun: Sendable {
                 body.begin()
                 let operation = work.operation.takeUnretainedValue()
                 enter(body, for: operation, of: work.queue.takeUnretainedValue())
-                await operation.runAsyncBlock()
+                await operation.taskBody?.runInSharedTask()
                 leave(body)
                 body.end()
             }

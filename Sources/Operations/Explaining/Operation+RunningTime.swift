@@ -15,8 +15,8 @@ extension Operation {
                 state.slots.claims.first { $0.isRunning(address) }?
                     .start.load(ordering: .relaxed)
             }
-        } else if hasTask {
-            start = taskStart
+        } else if let taskBody {
+            start = taskBody.taskStart
         } else {
             start = existingExtras?.startTime.load(ordering: .relaxed)
         }

@@ -109,7 +109,7 @@ extension Operation {
         guard change.after.phase != .created, let queue = retainedQueue() else { return }
         rest += queue.promoteAhead(of: self, to: rank, byWait: isByWait)
         switch change.after.phase {
-        case .starting, .executing: if queue.promotesTasks { promoteTask() }
+        case .starting, .executing: if queue.promotesTasks { taskBody?.promoteTask() }
         case .created, .waiting, .checkingReadiness, .queued, .finished: break
         }
     }

@@ -31,7 +31,7 @@ extension QueueState {
         operation._withUnsafeGuaranteedRef {
             // This comes before the operation is marked as claimed alone. From then on the start of
             // the claim no longer counts as the operation's start.
-            $0.recordTaskStart(start)
+            $0.taskBody?.recordTaskStart(start)
             _ = $0.exchange { $0.detachedFromBatch(holdsSlot: holdsSlot) }
         }
     }

@@ -16,7 +16,7 @@ import Synchronization
 /// asynchronous work as it does any other. ``Operation/cancel()`` cancels the task in which the
 /// body runs. The task runs on the same worker threads as operations do. An operation with an
 /// `async` body that is made inside a task carries that task's task-local values into its body.
-open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
+open class TypedOperation<Output: Sendable>: Operation, TaskBody, @unchecked Sendable {
     // Unchecked: the thread that makes the operation sets `body`; later only the thread that runs
     // or ends the operation touches `body` and writes `output`. Other threads read `output` only
     // after they have seen in the state that the operation has finished. So no two accesses
@@ -223,12 +223,12 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         startTask()
     }
 
-    override func startTask() {
+    func startTask() {
         guard task.isAsync else { return }
         task.run { TaskRun() }.start(for: self) { [self] in await runTask() }
     }
 
-    nonisolated(nonsending) override func runAsyncBlock() async {
+    nonisolated(nonsending) final func runInSharedTask() async {
         guard case .asyncFunction(let body) = body else { return }
         do {
             output.set(try await body())
@@ -237,7 +237,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         }
     }
 
-    override func enterTask(_ body: any RunningBody) {
+    func enterTask(_ body: any RunningBody) {
         // No other class is the body of a task.
         let body = unsafeDowncast(body, to: AsyncBody.self)
         task.begin(.passUnretained(body))
@@ -246,15 +246,15 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         if isCancelled { cancelTask() }
     }
 
-    override func leaveTask(_ body: any RunningBody) {
+    func leaveTask(_ body: any RunningBody) {
         task.end(.passUnretained(unsafeDowncast(body, to: AsyncBody.self)))
     }
 
-    override var isPrepared: Bool {
+    var isPrepared: Bool {
         task.run?._withUnsafeGuaranteedRef { $0.isPrepared } ?? false
     }
 
-    override func runPrepared(of claim: Claim, in queue: OperationQueue) -> Bool {
+    func runPrepared(of claim: Claim, in queue: OperationQueue) -> Bool {
         guard let run = task.run?.takeUnretainedValue(), run.isPrepared else { return false }
         run.runPrepared(self, of: claim, in: queue)
         return true
@@ -295,7 +295,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         }
     }
 
-    override func promoteTask() {
+    func promoteTask() {
         var waiting = 0
         switch task.find({ waiting = $0.raise(to: urgency) }) {
         case .nothing: break
@@ -304,9 +304,9 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         }
     }
 
-    override func prepareTaskAgain() { task.run?._withUnsafeGuaranteedRef { $0.prepareAgain() } }
+    func prepareTaskAgain() { task.run?._withUnsafeGuaranteedRef { $0.prepareAgain() } }
 
-    override var taskStart: UInt64? {
+    var taskStart: UInt64? {
         switch task.find() {
         case .nothing: nil
         case .body(let body): body.startTime.load(ordering: .relaxed)
@@ -314,7 +314,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
         }
     }
 
-    override func recordTaskStart(_ time: UInt64) {
+    func recordTaskStart(_ time: UInt64) {
         switch task.find() {
         case .nothing: break
         case .body(let body): body.startTime.store(time, ordering: .relaxed)
@@ -324,7 +324,7 @@ open class TypedOperation<Output: Sendable>: Operation, @unchecked Sendable {
 
     override var replacesStart: Bool { false }
 
-    override final var hasTask: Bool { task.isAsync }
+    override final var taskBody: (any TaskBody)? { task.isAsync ? self : nil }
 }
 
 /// Abandons the task of an operation when this object is released.

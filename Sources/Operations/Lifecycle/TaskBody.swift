@@ -1,0 +1,50 @@
+import OperationsRuntime
+
+// What the core knows of tasks. How async bodies run in tasks lies above it, in `Async/`.
+
+/// An operation whose body runs in a task. ``TypedOperation`` is the only implementation.
+protocol TaskBody: Operation {
+    /// Whether a task was made together with the operation.
+    var isPrepared: Bool { get }
+
+    /// Runs the body, which has begun, in the task that was made together with the operation, in
+    /// place of the worker. Returns false if there is no such task.
+    func runPrepared(of claim: Claim, in queue: OperationQueue) -> Bool
+
+    /// Starts a task for the operation, which is already executing.
+    func startTask()
+
+    /// Runs the body in the current task, which also runs those of other operations. The task calls
+    /// ``enterTask(_:)`` before that, and ``leaveTask(_:)`` at the end.
+    nonisolated(nonsending) func runInSharedTask() async
+    func enterTask(_ body: any RunningBody)
+    func leaveTask(_ body: any RunningBody)
+
+    /// The time at which the body began, if it went on outside of its claim.
+    var taskStart: UInt64? { get }
+    func recordTaskStart(_ time: UInt64)
+
+    /// Raises the urgency of the task to the raised effective quality of service.
+    func promoteTask()
+
+    /// Prepares the task for another start.
+    func prepareTaskAgain()
+}
+
+/// The body of an operation, as its task sees it. `AsyncBody` is the only implementation.
+protocol RunningBody: AnyObject, Sendable {
+    /// The queue of the operation, while the body runs.
+    var queue: OperationQueue? { get }
+    /// The executor of the task; nil if a driver runs the task.
+    var executor: PoolExecutor? { get }
+    /// The operation, if the current task is the task that runs it.
+    var operation: Operation? { get }
+}
+
+extension Operation {
+    /// Whether the work goes on in a task after `start()` has returned.
+    final var hasTask: Bool { taskBody != nil }
+
+    /// Whether the work is over when `start()` returns to the thread that called it.
+    final var runsOnItsThread: Bool { !hasTask }
+}
