@@ -66,7 +66,9 @@ extension OperationQueue {
         guard !additionSteps.contains(where: { $0.turn == step.turn }) else { return }
         let index = additionSteps.firstIndex { $0.turn.rawValue > step.turn.rawValue }
         additionSteps.insert(step, at: index ?? additionSteps.endIndex)
-        hasAdditionSteps.store(true, ordering: .releasing)
+        // Who shuts a queue down then looks for operations on hold; who puts one on hold then reads
+        // this. One of them must see the other.
+        _ = hasAdditionSteps.exchange(true, ordering: .sequentiallyConsistent)
     }
 
     /// Takes the step of a turn no more. The caller holds the queue's lock.
