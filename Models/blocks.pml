@@ -7,12 +7,12 @@
  *   (none)  the monitor thread takes back the rest of a claim, and removes its ended entries
  *   CANCEL  a thread drops the blocks that have not begun, and makes operations for the running ones
  *
- * `batch.pml` is the model of the same cursor for operations, which no thread names.
+ * `claim.pml` is the model of the same cursor for operations, which no thread names.
  *
  * The queue's lock is a variable and not an atomic block, because much happens without it.
  *
  * Sources:
- *   Operations/Scheduling/BatchRunner.swift
+ *   Operations/Scheduling/ClaimRunner.swift
  *   Operations/Scheduling/Claim.swift
  *   Operations/Scheduling/OperationQueue+Blocks.swift
  *   Operations/Scheduling/QueueState.swift

@@ -1,7 +1,7 @@
 /* Capacity: tasks that wait until a queue has fewer operations than a limit. See Waits.md.
  *
  * Two workers run the operations of a queue. Operations 0 and 1 are in the queue at the beginning,
- * and one worker may claim both in one batch. Two tasks wait for capacity, and then add one
+ * and one worker may claim both in one claim. Two tasks wait for capacity, and then add one
  * operation each. Operation 1 runs until both tasks have continued, so they must continue before
  * its end. Chosen by a macro:
  *   CANCEL   the first waiter waits for an empty queue, which cannot come before the end, and its
@@ -34,9 +34,9 @@ mtype = { coming, waiting, admitted, withdrawn };       /* waiters */
 /* QueueState */
 mtype stage[OPERATIONS];
 byte  ringCount;
-byte  rest[2];                  /* in the batch of each worker, and not begun */
+byte  rest[2];                  /* in the claim of each worker, and not begun */
 byte  unretired[2];             /* finished operations that are still in the ring */
-bool  isOwner[2];               /* the worker has a batch */
+bool  isOwner[2];               /* the worker has a claim */
 bool  isUsed;
 byte  reservations;
 
@@ -50,7 +50,7 @@ bool  hasEnded[2];
 
 #define operationCount  (ringCount - unretired[0] - unretired[1])
 
-/* Whether no operation can end in a batch after the operations were counted. */
+/* Whether no operation can end in a claim after the operations were counted. */
 #ifdef BREAK_AGAIN              /* counts also if the use of capacity has ended since it began */
 #define mayCount        true
 #else
@@ -98,7 +98,7 @@ inline giveUp(w) {
 inline beginUse() {
     atomic {
         isUsed = true;
-#ifndef BREAK_RECLAIM           /* operations that are in a batch stay there */
+#ifndef BREAK_RECLAIM           /* operations that are in a claim stay there */
         if
         :: rest[0] != NONE -> stage[rest[0]] = ready; rest[0] = NONE
         :: else
@@ -215,7 +215,7 @@ end_idle:
             fi;
             stage[o] = claimed;
             isOwner[me] = true;
-            if                  /* while capacity is in use, each batch has one operation */
+            if                  /* while capacity is in use, each claim has one operation */
             :: !isUsed && o == 0 && stage[1] == ready -> stage[1] = claimed; rest[me] = 1
             :: else
             fi
@@ -235,7 +235,7 @@ end_idle:
             ringCount = ringCount - unretired[me];
             unretired[me] = 0;
             isOwner[me] = false;
-#ifndef BREAK_RETIRE            /* ignores the line when a batch is retired */
+#ifndef BREAK_RETIRE            /* ignores the line when a claim is retired */
             admit();
 #endif
 #ifndef BREAK_STAYS             /* the use of capacity never ends */

@@ -45,7 +45,7 @@ proctype Finish(byte me) {
         hadEndObservers = hasEndObservers[me]
     }
 
-    /* 3. The thread wakes the waiter. (Step 2 belongs to the queue: see batch.pml.) */
+    /* 3. The thread wakes the waiter. (Step 2 belongs to the queue: see claim.pml.) */
     if
     :: hadEndObservers ->
         lock(locked[me]);

@@ -22,7 +22,7 @@
  * Sources:
  *   Operations/Async
  *   Operations/Scheduling/Claim.swift
- *   Operations/Scheduling/BatchRunner.swift
+ *   Operations/Scheduling/ClaimRunner.swift
  *   Operations/Scheduling/QueueState.swift
  *   Operations/Scheduling/QueueState+Detaching.swift
  */

@@ -268,6 +268,11 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// Runs the body on the fast path, where no subclass can override ``main()``.
     func runBlock() {}
 
+    /// Runs the async body on the fast path, in the current task.
+    ///
+    /// - Parameter body: what stands for the body in the task.
+    nonisolated(nonsending) func runAsyncBlock(as body: any RunningBody) async {}
+
     /// The work of the operation, if it goes on in a task after `start()` has returned.
     var taskBody: (any TaskBody)? { nil }
 

@@ -518,8 +518,8 @@ extension OperationQueue {
                 misuseOfOwnWait(by: operation)
             }
             // The operation leaves when its worker, the calling thread, reaches the end of its
-            // batch.
-            guard operation.leavesWithBatch else { continue }
+            // claim.
+            guard operation.leavesWithClaim else { continue }
             if snapshot({ $0.hasOnlyFinished }) { return true }
             if !isTimed { misuseOfOwnWait(by: operation) }
         }

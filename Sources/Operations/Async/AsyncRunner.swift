@@ -84,11 +84,7 @@ final class AsyncRunner: IdleRunner, @unchecked Sendable {
         while var work, work.queue.toOpaque() == queue {
             body.enter(work.operation, of: work.queue.takeUnretainedValue())
             while true {
-                if let operation = work.operation.takeUnretainedValue().taskBody {
-                    operation.enterTask(body)
-                    await operation.runInSharedTask()
-                    operation.leaveTask(body)
-                }
+                await work.operation.takeUnretainedValue().runAsyncBlock(as: body)
                 let following = work.end { _ in !Task.isCancelled && !body.isMarkedCancelled }
                 if case .body(let next) = following {
                     work = next

@@ -162,7 +162,7 @@ final class TaskRun: Sendable {
                 body.begin()
                 let operation = work.operation.takeUnretainedValue()
                 enter(body, for: operation, of: work.queue.takeUnretainedValue())
-                await operation.taskBody?.runInSharedTask()
+                await operation.runAsyncBlock(as: body)
                 leave(body)
                 body.end()
             }

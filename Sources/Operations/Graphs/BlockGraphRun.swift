@@ -259,7 +259,7 @@ private final class BlockNodes: NodeRun, @unchecked Sendable {
         _ = operation.exchange { $0.enqueued() }
         _ = operation.exchange { $0.begunOnFastPath() }
         // It counts as one that holds the slot of the claim, and leaves no queue.
-        _ = operation.exchange { $0.detachedFromBatch(holdsSlot: true) }
+        _ = operation.exchange { $0.detachedFromClaim(holdsSlot: true) }
         operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
         return .passRetained(operation)
     }

@@ -83,7 +83,7 @@ class NodeRun: EntrySource, @unchecked Sendable {
     override final func fill(
         _ filling: inout Claim.Filling, in state: inout QueueState, cores: Int
     ) {
-        let size = state.batchSize(of: progress.ready.count, cores: cores)
+        let size = state.claimSize(of: progress.ready.count, cores: cores)
         for _ in 0..<min(size, progress.ready.count) {
             let node = progress.ready.first
             progress.ready.first = next(after: node)

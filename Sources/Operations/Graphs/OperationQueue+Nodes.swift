@@ -68,7 +68,7 @@ extension OperationQueue {
     private func handOn(_ nodes: NodeList, of claim: Claim, _ run: NodeRun) {
         if hasCompetingWork, recallEpoch == claim.recallEpoch {
             run.keep(nodes, in: claim)
-            WorkerPool.watchBatches()
+            WorkerPool.watchClaims()
         } else {
             eventOffering { $0.insert(nodes, of: run) }
         }

@@ -206,11 +206,11 @@ extension LifecycleState {
         return []
     }
 
-    /// The operation runs in a batch and will leave its queue by itself.
+    /// The operation runs in a claim and will leave its queue by itself.
     ///
     /// - Parameter holdsSlot: whether the operation now has a slot of its own, which may be the
-    ///   batch's.
-    mutating func detachedFromBatch(holdsSlot: Bool = false) -> Actions? {
+    ///   claim's.
+    mutating func detachedFromClaim(holdsSlot: Bool = false) -> Actions? {
         insert(holdsSlot ? [.claimedAlone, .holdsSlot] : .claimedAlone)
         return []
     }

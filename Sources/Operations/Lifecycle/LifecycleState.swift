@@ -63,7 +63,7 @@ package struct LifecycleState: Sendable, Equatable {
         static var fastPath: Flags { Flags(rawValue: 1 << 8) }
         /// `main()` has returned. The operation is over unless a subclass says otherwise.
         static var returned: Flags { Flags(rawValue: 1 << 9) }
-        /// The operation occupies a slot of its queue by itself, not through a batch.
+        /// The operation occupies a slot of its queue by itself, not through a claim.
         static var holdsSlot: Flags { Flags(rawValue: 1 << 10) }
         /// An event occurred while a thread was asking whether the operation is ready.
         static var askAgain: Flags { Flags(rawValue: 1 << 11) }
@@ -83,7 +83,7 @@ package struct LifecycleState: Sendable, Equatable {
         static var observed: Flags { Flags(rawValue: 1 << 15) }
         /// The operation keeps operations that were added after it from starting before it.
         static var barrier: Flags { Flags(rawValue: 1 << 19) }
-        /// The operation was claimed by itself or detached from its batch, and leaves its queue by
+        /// The operation was claimed by itself or detached from its claim, and leaves its queue by
         /// itself.
         static var claimedAlone: Flags { Flags(rawValue: 1 << 28) }
         /// The body threw, or reported a failure, before the operation was cancelled.

@@ -181,7 +181,7 @@ extension Operation {
         }
         pruneDependencies(&pruned)
         lifecycle.unlock()
-        if isKept { WorkerPool.watchBatches() }
+        if isKept { WorkerPool.watchClaims() }
         // User code that is notified below may wait for the operation that would follow.
         if let first = next, others.isEmpty, deferred == nil, continues(first) {
             ThreadContext.release(pruned)
@@ -231,7 +231,7 @@ extension OperationQueue {
             return state.has(.fastPath)
                 && operation.ownQueue().toOpaque() == Unmanaged.passUnretained(self).toOpaque()
         }
-        if isOurs, claim.continues(with: operation) { WorkerPool.watchBatches() }
+        if isOurs, claim.continues(with: operation) { WorkerPool.watchClaims() }
         return isOurs
     }
 }

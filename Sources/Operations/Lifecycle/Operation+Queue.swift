@@ -39,7 +39,7 @@ extension Operation {
 
     /// Whether the operation has finished and another thread is about to take it out of its queue.
     ///
-    /// Finished operations of a batch stay in the ring until the batch is retired; the queue does
+    /// Finished operations of a claim stay in the ring until the claim is retired; the queue does
     /// not count them there. This property is false for them.
     final var isLeaving: Bool {
         let state = status
@@ -47,8 +47,8 @@ extension Operation {
             && sequence.load(ordering: .acquiring) != OperationRing.nowhere
     }
 
-    /// Whether the operation leaves its queue together with its batch, at the end of that batch.
-    final var leavesWithBatch: Bool {
+    /// Whether the operation leaves its queue together with its claim, at the end of that claim.
+    final var leavesWithClaim: Bool {
         let state = status
         return state.has(.fastPath) && !state.has(.claimedAlone)
     }

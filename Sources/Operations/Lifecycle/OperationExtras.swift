@@ -10,7 +10,7 @@ final class OperationExtras {
     var threadPriority = 0.5
     /// The blocks of a block operation after its first.
     var furtherBlocks: [@Sendable () -> Void] = []
-    /// The time at which the queue started the operation outside a batch. Not guarded by the lock.
+    /// The time at which the queue started the operation outside a claim. Not guarded by the lock.
     let startTime = Atomic<UInt64>(0)
     /// The recorder of changes; set when the operation is first observed.
     var recorder: (any OperationRecorder)?

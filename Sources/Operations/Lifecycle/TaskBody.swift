@@ -14,12 +14,6 @@ protocol TaskBody: Operation {
     /// Starts a task for the operation, which is already executing.
     func startTask()
 
-    /// Runs the body in the current task, which also runs those of other operations. The task calls
-    /// ``enterTask(_:)`` before that, and ``leaveTask(_:)`` at the end.
-    nonisolated(nonsending) func runInSharedTask() async
-    func enterTask(_ body: any RunningBody)
-    func leaveTask(_ body: any RunningBody)
-
     /// The time at which the body began, if it went on outside of its claim.
     var taskStart: UInt64? { get }
     func recordTaskStart(_ time: UInt64)

@@ -128,7 +128,7 @@ extension QueueState {
         }
         guard !found.isEmpty else { return }
         laterEffects.promote(found)
-        // The operations in batches were claimed without the promotion.
+        // The operations in claims were claimed without the promotion.
         slots.recall()
     }
 

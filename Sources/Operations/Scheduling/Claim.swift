@@ -2,7 +2,7 @@ import OperationsRuntime
 import Synchronization
 
 /// Entries that a worker has claimed from a queue, blocks and operations on the fast path, and runs
-/// one after the other. See QueuesAndBatches.md.
+/// one after the other. See QueuesAndClaims.md.
 ///
 /// The owner takes the next entry by moving the cursor. That also ends the block that ran before.
 /// Any thread that holds the queue's lock may reclaim the entries that were not taken, and may give

@@ -17,7 +17,7 @@ class EntrySource: @unchecked Sendable {
     // MARK: Under the queue's lock
 
     /// Fills a claim with ready entries: at least one, and at most as many as a claim of blocks
-    /// would get (`batchSize`). Takes the source out of `sources` if no ready entry is left.
+    /// would get (`claimSize`). Takes the source out of `sources` if no ready entry is left.
     func fill(_ filling: inout Claim.Filling, in state: inout QueueState, cores: Int) {}
 
     /// Takes back the entries that the owner of a claim has not begun, and those that the claim

@@ -1,7 +1,7 @@
 import OperationsRuntime
 import Synchronization
 
-// The queue's side of the scheduling protocol; see QueuesAndBatches.md.
+// The queue's side of the scheduling protocol; see QueuesAndClaims.md.
 
 extension OperationQueue {
     /// Performs one event of the state under the lock.
@@ -216,8 +216,8 @@ extension OperationQueue {
         }
     }
 
-    /// The parts of a batch, in their order. Each is added in one hold of the lock. They are small,
-    /// because workers want the lock, too.
+    /// The parts of an array of operations, in their order. Each is added in one hold of the lock.
+    /// They are small, because workers want the lock, too.
     ///
     /// What goes behind a leader is added from the end: each part moves what is behind. Elsewhere,
     /// a part ends where a plain operation follows another one. The other one has to be asked,

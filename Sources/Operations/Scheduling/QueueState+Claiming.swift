@@ -66,7 +66,7 @@ extension QueueState {
     /// Whether an entry may be in a claim with others.
     @inline(__always)
     private func mayJoin(_ entry: Entry) -> Bool {
-        guard unbatchableCount > 0, let operation = entry.operation else { return true }
+        guard singlyClaimedCount > 0, let operation = entry.operation else { return true }
         return !isSingle(operation)
     }
 
@@ -131,7 +131,7 @@ extension QueueState {
         let promotes = hasPromotedPlaces
         var refusals = 0
         while let first = takeBest(urgency, promotes: promotes) {
-            if claimsIndividually || unbatchableCount > 0,
+            if claimsIndividually || singlyClaimedCount > 0,
                 let operation = claimsIndividually
                     ? materialize(first.place) : first.entry.operation,
                 isSingle(operation)
@@ -148,7 +148,7 @@ extension QueueState {
                 }
                 continue
             }
-            let size = batchSize(of: ready.count + 1, cores: cores)
+            let size = claimSize(of: ready.count + 1, cores: cores)
             claim.claimed(
                 slots: slots.slotsOfClaim, recallEpoch: slots.recallEpoch,
                 urgency: urgency ?? .usual,
@@ -172,12 +172,12 @@ extension QueueState {
     /// Whether nothing but the ring's lanes decides what is claimed next, and one claim may take
     /// several entries.
     private var claimsByLanes: Bool {
-        ready.order.isDefault && unbatchableCount == 0 && ready.rescheduled.isEmpty
+        ready.order.isDefault && singlyClaimedCount == 0 && ready.rescheduled.isEmpty
             && !claimsIndividually && !qualities.areInUse
     }
 
     private mutating func claimByLanes(_ claim: Claim, cores: Int) {
-        let size = batchSize(of: ready.count, cores: cores)
+        let size = claimSize(of: ready.count, cores: cores)
         claim.claimed(slots: slots.slotsOfClaim, recallEpoch: slots.recallEpoch) { filling in
             for lane in (0..<PriorityLanes.count).reversed()
             where filling.count < size && ring.readyCount(lane) > 0 {
@@ -217,9 +217,9 @@ extension QueueState {
 
     /// Returns the number of entries to claim.
     @inline(__always)
-    func batchSize(of readyCount: Int, cores: Int) -> Int {
-        guard slots.pace.isQuick, mayBatch else { return 1 }
+    func claimSize(of readyCount: Int, cores: Int) -> Int {
+        guard slots.pace.isQuick, mayClaimSeveral else { return 1 }
         let most = room?.mostInClaim ?? .max
-        return slots.batchSize(of: readyCount, cores: cores, most: most)
+        return slots.claimSize(of: readyCount, cores: cores, most: most)
     }
 }

@@ -20,7 +20,7 @@ extension QueueState {
     /// which they were recorded. An event takes all of them if nothing is executing or ready,
     /// because no event may follow.
     mutating func takeDeclined() -> [Reference] {
-        let isLast = unbatchableCount == 0 || (slots.taken == 0 && !ready.hasAny)
+        let isLast = singlyClaimedCount == 0 || (slots.taken == 0 && !ready.hasAny)
         let taken = ready.declined.take(isLast: isLast)
         for operation in taken {
             operation._withUnsafeGuaranteedRef { $0.lifecycle.remove(.declined) }

@@ -32,7 +32,7 @@ extension QueueState {
             // This comes before the operation is marked as claimed alone. From then on the start of
             // the claim no longer counts as the operation's start.
             $0.taskBody?.recordTaskStart(start)
-            _ = $0.exchange { $0.detachedFromBatch(holdsSlot: holdsSlot) }
+            _ = $0.exchange { $0.detachedFromClaim(holdsSlot: holdsSlot) }
         }
     }
 

@@ -12,7 +12,7 @@ extension QueueState {
 
     /// Whether one claim may take several operations, which then run one after the other, with no
     /// operation between them that would have gone first.
-    var mayBatch: Bool {
+    var mayClaimSeveral: Bool {
         // The monitor thread does not watch a dispatch queue's thread, where the rest of a claim
         // could get stuck.
         if case .dispatch = executor { return false }

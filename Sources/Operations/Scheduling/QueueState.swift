@@ -27,7 +27,7 @@ struct QueueState: ~Copyable {
     /// What is ready, and in which order it starts.
     var ready = ReadyLists()
     /// The number of operations that are not on the fast path. Each of them is claimed by itself.
-    var unbatchableCount = 0
+    var singlyClaimedCount = 0
     /// Whether a block that is added now may stay without an operation.
     var takesBlocks = true
     /// What limits the number of operations; nil if nothing does.
@@ -171,7 +171,7 @@ struct QueueState: ~Copyable {
         operation.queueReference.store(.passUnretained(queue), ordering: .releasing)
         if records.notifiesEach { notify(records.arrives(operation)) }
         if !state.has(.fastPath) {
-            unbatchableCount += 1
+            singlyClaimedCount += 1
             if state.has(.barrier) {
                 unsafeDowncast(operation, to: Barrier.self).ticket = barriers.append(reference)
                 barriersAdded += 1
@@ -338,7 +338,7 @@ struct QueueState: ~Copyable {
             if qualities.areInUse { endQualityIfUnused() }
         }
         if room != nil { admit(with: &departure) }
-        if unbatchableCount > 0 || !usesFastPath { departure.declined = takeDeclined() }
+        if singlyClaimedCount > 0 || !usesFastPath { departure.declined = takeDeclined() }
         return departure
     }
 
@@ -426,7 +426,7 @@ struct QueueState: ~Copyable {
         ring.vacate(place, count: 1)
         operation.sequence.store(OperationRing.nowhere, ordering: .releasing)
         if releasesSlot { slots.giveBack() }
-        if !state.has(.fastPath) { unbatchableCount -= 1 }
+        if !state.has(.fastPath) { singlyClaimedCount -= 1 }
         if state.has(.barrier) {
             barriers.remove(unsafeDowncast(operation, to: Barrier.self).ticket)
         }
@@ -450,7 +450,7 @@ struct QueueState: ~Copyable {
     mutating func detachLast(from claim: Claim) -> Reference {
         returnRest(of: claim)
         let operation = claim.takeOutLast().retain()
-        operation._withUnsafeGuaranteedRef { _ = $0.exchange { $0.detachedFromBatch() } }
+        operation._withUnsafeGuaranteedRef { _ = $0.exchange { $0.detachedFromClaim() } }
         return operation
     }
 

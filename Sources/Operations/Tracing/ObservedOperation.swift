@@ -27,9 +27,9 @@ extension Operation {
     /// Whether the work may go on after the thread that began it has left it.
     package final var mayLeaveItsThread: Bool { !runsOnItsThread || isAsynchronous }
 
-    /// When the operation began, and its priority; nil unless it runs in a batch and its start was
+    /// When the operation began, and its priority; nil unless it runs in a claim and its start was
     /// recorded.
-    package final var startInBatch: (time: UInt64, lane: Int)? {
+    package final var startInClaim: (time: UInt64, lane: Int)? {
         let (state, mark) = (status, lastMark)
         guard state.phase == .executing, state.has(.fastPath), !state.has(.claimedAlone),
             mark.kind == .started, !mark.isNothing

@@ -152,7 +152,7 @@ extension OperationQueue {
         send(.ranOutOfTime(error), of: operation)
     }
 
-    /// Records the end of an operation whose body ran outside of a batch, on any thread, or that
+    /// Records the end of an operation whose body ran outside of a claim, on any thread, or that
     /// was cancelled before its body began.
     ///
     /// - Parameter state: the state just before the operation finished.
@@ -190,7 +190,7 @@ extension OperationQueue {
 }
 
 extension OperationQueue {
-    /// Runs the body of an operation of a batch, and records its start and its end.
+    /// Runs the body of an operation of a claim, and records its start and its end.
     @inline(never)
     func record(
         _ operation: Operation, _ state: LifecycleState, _ claim: Claim,
@@ -198,7 +198,7 @@ extension OperationQueue {
     ) {
         ThreadContext.withCurrent { thread in
             var attempt = OperationTimes(state, operation.lastMark)
-            attempt.isInBatch = true
+            attempt.isInClaim = true
             // Reuse the end of the previous operation: reading the clock is most of the cost here.
             attempt.start = claim.lastEnd > 0 ? claim.lastEnd : recordTime()
             operation.mark(PhaseTimestamp(.started, attempt.start))

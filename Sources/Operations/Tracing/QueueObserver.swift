@@ -73,8 +73,8 @@ package struct OperationTimes: Sendable {
     /// The operation's priority, as in `Operation.QueuePriority(lane:)`.
     package var lane: UInt8
     package var isBarrier: Bool
-    /// Whether the attempt runs in a batch, from beginning to end on this thread.
-    package var isInBatch = false
+    /// Whether the attempt runs in a claim, from beginning to end on this thread.
+    package var isInClaim = false
 
     /// How long the operation was ready before it began; nil if that is unknown.
     package var waiting: UInt64? {

@@ -228,26 +228,26 @@ open class TypedOperation<Output: Sendable>: Operation, TaskBody, @unchecked Sen
         task.run { TaskRun() }.start(for: self) { [self] in await runTask() }
     }
 
-    nonisolated(nonsending) final func runInSharedTask() async {
+    nonisolated(nonsending) override func runAsyncBlock(as running: any RunningBody) async {
         guard case .asyncFunction(let body) = body else { return }
+        // No other class is the body of a task.
+        let running = unsafeDowncast(running, to: AsyncBody.self)
+        // A task of the operation's own is known already.
+        let isShared = task.run == nil
+        if isShared { enterSharedTask(running) }
         do {
             output.set(try await body())
         } catch {
             fail(error)
         }
+        if isShared { task.end(.passUnretained(running)) }
     }
 
-    func enterTask(_ body: any RunningBody) {
-        // No other class is the body of a task.
-        let body = unsafeDowncast(body, to: AsyncBody.self)
-        task.begin(.passUnretained(body))
-        if QualityOfServiceUse.isOn { body.executor?.begins(with: urgency) }
+    private func enterSharedTask(_ running: AsyncBody) {
+        task.begin(.passUnretained(running))
+        if QualityOfServiceUse.isOn { running.executor?.begins(with: urgency) }
         // An earlier cancellation found no body.
         if isCancelled { cancelTask() }
-    }
-
-    func leaveTask(_ body: any RunningBody) {
-        task.end(.passUnretained(unsafeDowncast(body, to: AsyncBody.self)))
     }
 
     var isPrepared: Bool {

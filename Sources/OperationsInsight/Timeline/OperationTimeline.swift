@@ -305,7 +305,7 @@ final class TimelineCore: Sendable {
             let label = queue.label
             state.withLock { $0.queues[index].label = label }
             for operation in queue.unfinished {
-                guard let (start, lane) = operation.startInBatch else { continue }
+                guard let (start, lane) = operation.startInClaim else { continue }
                 // Otherwise the operation began before the recording did.
                 guard
                     let buffer = buffers.first(where: {

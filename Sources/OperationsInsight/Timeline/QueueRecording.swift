@@ -59,7 +59,7 @@ final class QueueRecording: QueueObserver {
     private func started(
         _ operation: Operation, _ attempt: OperationTimes, on thread: ThreadContext
     ) {
-        if attempt.isInBatch {
+        if attempt.isInClaim {
             // The only event follows at the end. A timeline that is read before that finds the
             // thread by this.
             let timeline = timeline.load(ordering: .relaxed)
@@ -79,7 +79,7 @@ final class QueueRecording: QueueObserver {
         _ operation: Operation, _ attempt: OperationTimes, _ outcome: OperationOutcome,
         on thread: ThreadContext
     ) {
-        if attempt.isInBatch {
+        if attempt.isInClaim {
             record(operation, attempt, as: .ran, outcome, on: thread)
         } else if attempt.start > 0 {
             recordEnd(of: operation, attempt, outcome, on: thread)

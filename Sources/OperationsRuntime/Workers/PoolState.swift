@@ -58,7 +58,7 @@ struct PoolState {
     /// The classes of the threads that the monitor thread has been asked to create.
     private var threadsWanted: [Urgency] = []
     /// Whether some worker may have operations waiting behind its current operation.
-    private var hasBatches = false
+    private var hasClaims = false
     private var freeNumbers: [Int] = []
     /// How often the monitor thread checks the workers without being woken. Meanwhile it need not
     /// be woken to watch.
@@ -72,7 +72,7 @@ struct PoolState {
 
     /// Whether the monitor thread has to check the workers again soon.
     var needsWatching: Bool {
-        load.asleep > 0 || hasBatches || load.isShortOfThreads || load.need == .watch
+        load.asleep > 0 || hasClaims || load.isShortOfThreads || load.need == .watch
             || load.isExhausted
     }
 
@@ -95,7 +95,7 @@ struct PoolState {
             isHeldUp = load.isShortOfThreads || load.isExhausted
         }
         // One wake-up is enough until the monitor thread has come.
-        guard watching != .closely, isHeldUp || hasBatches || (load.asleep > 0 && watching == .no)
+        guard watching != .closely, isHeldUp || hasClaims || (load.asleep > 0 && watching == .no)
         else { return Action() }
         watching = .closely
         return Action(wakesMonitor: true)
@@ -236,19 +236,19 @@ struct PoolState {
     // MARK: The monitor thread
 
     /// Records that a worker has claimed more operations than it can run at once.
-    mutating func batchStarted() -> Action {
-        hasBatches = true
+    mutating func claimStarted() -> Action {
+        hasClaims = true
         return balance()
     }
 
-    mutating func monitorSawBatches(_ areThere: Bool) { hasBatches = areThere }
+    mutating func monitorSawClaims(_ areThere: Bool) { hasClaims = areThere }
 
     enum Pause { case closely, lazily }
 
     /// Returns how soon the monitor thread has to check the workers; nil if there is nothing to
     /// watch.
     mutating func monitorBeginsToWatch() -> Pause? {
-        watching = !needsWatching ? .no : load.pendingCount > 0 || hasBatches ? .closely : .lazily
+        watching = !needsWatching ? .no : load.pendingCount > 0 || hasClaims ? .closely : .lazily
         switch watching {
         case .no: return nil
         case .closely: return .closely

@@ -44,7 +44,7 @@ package final class ThreadContext: @unchecked Sendable {
     /// The idle runners that stay with this thread. Only workers have any.
     @exclusivity(unchecked)
     private var runners: [any IdleRunner] = []
-    /// The most idle runners of a thread, which is how many bodies of one batch can be suspended.
+    /// The most idle runners of a thread, which is how many bodies of one claim can be suspended.
     static let mostRunners = 32
     package var hasCapacityForRunner: Bool { runners.count < Self.mostRunners }
 

@@ -41,7 +41,7 @@ package final class Worker: @unchecked Sendable {
     /// Adds a step to the epilogue. Called on the thread that acts as this worker.
     package func append(_ step: @escaping @Sendable () -> Void) {
         epilogue.append(step)
-        WorkerPool.watchBatches()
+        WorkerPool.watchClaims()
     }
 
     /// Returns what the worker keeps for the queues that it runs, which is made when the worker
@@ -93,7 +93,7 @@ package final class Worker: @unchecked Sendable {
     }
 }
 
-/// What a worker keeps for the queues that it runs: the batches of operations. All methods may be
+/// What a worker keeps for the queues that it runs: the claims of operations. All methods may be
 /// called on any thread.
 package protocol WorkerRunner: AnyObject, Sendable {
     /// Returns the operations that the worker has not begun to their queue, because the worker is
@@ -103,7 +103,7 @@ package protocol WorkerRunner: AnyObject, Sendable {
     /// Does the same as ``reclaimRest()``, on behalf of the monitor thread.
     func reclaimRestForMonitor()
 
-    /// The worker's progress in its batch; nil if no operation waits behind the current one and the
-    /// batch keeps no finished operations, so that the time does not matter.
+    /// The worker's progress in its claim; nil if no operation waits behind the current one and the
+    /// claim keeps no finished operations, so that the time does not matter.
     var position: Int? { get }
 }

@@ -33,7 +33,7 @@ package final class WorkerPool: @unchecked Sendable {
     private let pending = Atomic<Int>(0)
     /// Whether one more worker may be active. Readable without the lock.
     private let hasIdleProcessor = Atomic<Bool>(true)
-    private let watchesBatches = Atomic<Bool>(false)
+    private let watchesClaims = Atomic<Bool>(false)
     /// The number of processors that this process may use.
     private let processors: Atomic<Int>
 
@@ -287,11 +287,11 @@ package final class WorkerPool: @unchecked Sendable {
 
     // MARK: Monitor thread
 
-    /// Asks the monitor thread to ensure that no operation of a batch waits for long behind another
+    /// Asks the monitor thread to ensure that no operation of a claim waits for long behind another
     /// operation.
-    package static func watchBatches() {
-        // No request is lost: the caller has published its batch before this fence, and the monitor
-        // thread clears the flag before it looks. So either the monitor thread sees the batch or
+    package static func watchClaims() {
+        // No request is lost: the caller has published its claim before this fence, and the monitor
+        // thread clears the flag before it looks. So either the monitor thread sees the claim or
         // the caller sees the cleared flag.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         shared.watch()
@@ -299,9 +299,9 @@ package final class WorkerPool: @unchecked Sendable {
 
     @inline(__always)
     private func watch() {
-        guard !watchesBatches.load(ordering: .sequentiallyConsistent) else { return }
-        watchesBatches.store(true, ordering: .releasing)
-        perform(event { $0.batchStarted() })
+        guard !watchesClaims.load(ordering: .sequentiallyConsistent) else { return }
+        watchesClaims.store(true, ordering: .releasing)
+        perform(event { $0.claimStarted() })
     }
 
     /// Starts threads on request, submits timers that are due, and looks for workers that block
@@ -362,9 +362,9 @@ package final class WorkerPool: @unchecked Sendable {
     }
 
     private func checkWorkers(_ watch: inout WorkerWatch, at now: UInt64) {
-        // Clear the flag before the check: a batch that starts after the check has to wake the
+        // Clear the flag before the check: a claim that starts after the check has to wake the
         // monitor thread again.
-        watchesBatches.store(false, ordering: .releasing)
+        watchesClaims.store(false, ordering: .releasing)
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         let workers = lock.withLock { state.active.compactMap { self.workers[$0.number] } }
         let seen = watch.update(with: workers.map(\.sample), now: now, cores: Self.cores)
@@ -373,8 +373,8 @@ package final class WorkerPool: @unchecked Sendable {
         }
         perform(
             event { state in
-                state.monitorSawBatches(
-                    seen.hasBatches || self.watchesBatches.load(ordering: .acquiring))
+                state.monitorSawClaims(
+                    seen.hasClaims || self.watchesClaims.load(ordering: .acquiring))
                 return state.monitorCounted(asleep: seen.asleep, cores: Self.cores)
             })
     }

@@ -20,7 +20,7 @@ struct WorkerWatch {
         /// The workers that have been running the same operation since the last check while other
         /// operations wait behind it.
         var stuck: Set<WorkerID> = []
-        var hasBatches = false
+        var hasClaims = false
     }
 
     fileprivate struct Memory {
@@ -47,7 +47,7 @@ struct WorkerWatch {
         var positions: [WorkerID: Int] = [:]
         for sample in samples {
             guard let position = sample.position else { continue }
-            seen.hasBatches = true
+            seen.hasClaims = true
             positions[sample.id] = position
             if self.positions[sample.id] == position { seen.stuck.insert(sample.id) }
         }

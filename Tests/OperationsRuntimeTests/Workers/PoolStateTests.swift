@@ -112,14 +112,14 @@ struct PoolStateTests {
         #expect(pool.monitorTakesThreadRequests() == [.usual], "the monitor thread tries once more")
     }
 
-    @Test func monitorThreadWatchesUntilItSeesNoBatch() {
+    @Test func monitorThreadWatchesUntilItSeesNoClaim() {
         var pool = pool()
         _ = activeWorker(&pool)
-        let action = pool.batchStarted()
+        let action = pool.claimStarted()
         #expect(action.wakesMonitor)
         let watches = pool.monitorBeginsToWatch()
         #expect(watches == .closely)
-        pool.monitorSawBatches(false)
+        pool.monitorSawClaims(false)
         let ends = pool.monitorBeginsToWatch()
         #expect(ends == nil)
     }
@@ -161,12 +161,12 @@ struct PoolStateTests {
         #expect(pool.submitted(item(.timer)).wakesMonitor, "a thread is created for the timer")
     }
 
-    @Test func batchesAreWatchedAtOnceWhileWorkerSleeps() {
+    @Test func claimsAreWatchedAtOnceWhileWorkerSleeps() {
         var pool = pool()
         _ = activeWorker(&pool, item(.usual))
         _ = pool.monitorCounted(asleep: 1, cores: 2)
         #expect(pool.monitorBeginsToWatch() == .lazily)
-        #expect(pool.batchStarted().wakesMonitor)
+        #expect(pool.claimStarted().wakesMonitor)
     }
 
     @Test func refusedThreadIsOrderedAgain() {

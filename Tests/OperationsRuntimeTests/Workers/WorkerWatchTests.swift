@@ -57,14 +57,14 @@ struct WorkerWatchTests {
         #expect(asleep([[900], [0], [0]]) { _ in true } == [0, 0, 1])
     }
 
-    @Test func unmovedBatchIsStuck() {
+    @Test func unmovedClaimIsStuck() {
         var watch = WorkerWatch(from: 0)
         func look(_ position: Int?, _ now: UInt64) -> (Bool, Bool) {
             let sample = WorkerWatch.Sample(
                 id: WorkerID(number: 3), processorTime: nil, isSleeping: { nil },
                 position: position)
             let seen = watch.update(with: [sample], now: now, cores: 2)
-            return (seen.hasBatches, !seen.stuck.isEmpty)
+            return (seen.hasClaims, !seen.stuck.isEmpty)
         }
         #expect(look(1, 1) == (true, false))
         #expect(look(2, 2) == (true, false))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Operations
 
-/// A batch continues when a body of it is suspended.
+/// A claim continues when a body of it is suspended.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct SuspensionTests {
     /// The queue measures how long suspended operations take. Without a measurement, workers claim
@@ -23,11 +23,11 @@ struct SuspensionTests {
         #expect(running == 0)
     }
 
-    /// A queue and a batch of operations, the first of which runs.
+    /// A queue and a claim of operations, the first of which runs.
     private final class Claimed {
         private var state: QueueState
         private let queue = OperationQueue()
-        let batch = Claim()
+        let claim = Claim()
         private(set) var operations: [Operation]
 
         init(count: Int, width: Int) {
@@ -36,7 +36,7 @@ struct SuspensionTests {
             for operation in operations { _ = state.add(operation, to: queue) }
             // Operations this short are all claimed at once.
             state.slots.pace.typicalNanoseconds = 10
-            claim(batch)
+            claim(claim)
             startNext()
         }
 
@@ -45,7 +45,7 @@ struct SuspensionTests {
         var typicalNanoseconds: UInt64 { state.slots.pace.typicalNanoseconds }
         var isEmpty: Bool { state.isEmpty }
 
-        func claim(_ batch: Claim) { _ = state.executorRequestedWork(batch, cores: 1) }
+        func claim(_ claim: Claim) { _ = state.executorRequestedWork(claim, cores: 1) }
 
         /// Adds an operation behind the others.
         func add() {
@@ -54,8 +54,8 @@ struct SuspensionTests {
         }
 
         func startNext() {
-            guard let next = batch.takeNext() else {
-                Issue.record("the batch is empty")
+            guard let next = claim.takeNext() else {
+                Issue.record("the claim is empty")
                 return
             }
             next.operation?._withUnsafeGuaranteedRef { operation in
@@ -68,33 +68,33 @@ struct SuspensionTests {
         /// - Parameter isLast: whether the worker does not go on.
         @discardableResult
         func suspendCurrent(isLast: Bool = false) -> Claim.OpenBody {
-            let body = batch.open()
-            if batch.lacksSlot, !isLast { state.provideSlot(for: batch) }
+            let body = claim.open()
+            if claim.lacksSlot, !isLast { state.provideSlot(for: claim) }
             return body
         }
 
-        func provideSlot() { if batch.lacksSlot { state.provideSlot(for: batch) } }
+        func provideSlot() { if claim.lacksSlot { state.provideSlot(for: claim) } }
 
-        /// Ends an operation in the batch.
+        /// Ends an operation in the claim.
         func endInside(_ index: Int) { _ = operations[index].exchange { $0.finished() } }
 
         /// Records that the worker finds no more to begin, and runs jobs.
-        func turnToJobs() { batch.turnToJobs() }
+        func turnToJobs() { claim.turnToJobs() }
 
         func detach(_ body: Claim.OpenBody, of index: Int = 0) {
-            state.detach(.passUnretained(operations[index]), body, from: batch)
+            state.detach(.passUnretained(operations[index]), body, from: claim)
         }
 
-        func returnRest() { state.returnRest(of: batch) }
+        func returnRest() { state.returnRest(of: claim) }
 
         func reclaimRest() -> [Entry] {
-            let (ended, departure) = state.reclaimRest(of: batch)
+            let (ended, departure) = state.reclaimRest(of: claim)
             hasLeft(departure)
             return ended
         }
 
         func retire(nanoseconds: UInt64) {
-            hasLeft(state.retire(batch, nanoseconds: nanoseconds))
+            hasLeft(state.retire(claim, nanoseconds: nanoseconds))
         }
 
         /// How often a departure has said that the queue is empty.
@@ -102,7 +102,7 @@ struct SuspensionTests {
 
         private func hasLeft(_ departure: QueueState.Departure?) {
             guard let departure else {
-                Issue.record("the batch is not over")
+                Issue.record("the claim is not over")
                 return
             }
             if departure.isEmpty { emptied += 1 }
@@ -116,7 +116,7 @@ struct SuspensionTests {
             return ended
         }
 
-        /// Finishes an operation that was suspended, outside of the batch.
+        /// Finishes an operation that was suspended, outside of the claim.
         func end(_ operation: Operation) {
             #expect(operation.status.has(.claimedAlone))
             let holdsSlot = operation.status.has(.holdsSlot)
@@ -132,16 +132,16 @@ struct SuspensionTests {
         }
     }
 
-    @Test func suspendedBodiesTakeSlotsAndLeaveTheBatchWhenItIsRetired() {
+    @Test func suspendedBodiesTakeSlotsAndLeaveTheClaimWhenItIsRetired() {
         let claimed = Claimed(count: 4, width: 3)
         for suspended in 0..<2 {
             claimed.suspendCurrent()
-            #expect(claimed.running == suspended + 2 && claimed.batch.hasRest)
+            #expect(claimed.running == suspended + 2 && claimed.claim.hasRest)
             claimed.startNext()
         }
         // The third body has the last slot, so the rest goes back.
         claimed.suspendCurrent()
-        #expect(claimed.running == 3 && !claimed.batch.hasRest && claimed.batch.slotCount == 3)
+        #expect(claimed.running == 3 && !claimed.claim.hasRest && claimed.claim.slotCount == 3)
         #expect(claimed.readyCount == 1)
         #expect(claimed.operations.allSatisfy { !$0.status.has(.claimedAlone) })
         claimed.retire(nanoseconds: 30)
@@ -152,27 +152,27 @@ struct SuspensionTests {
     }
 
     /// A body ends elsewhere while its worker has gone on to another queue, whose lock guards the
-    /// batch from then on. Fails under the thread sanitizer only.
-    @Test func bodyThatHasLeftItsBatchLeavesItAlone() async {
+    /// claim from then on. Fails under the thread sanitizer only.
+    @Test func bodyThatHasLeftItsClaimLeavesItAlone() async {
         let claimed = Claimed(count: 1, width: 1)
         let body = claimed.suspendCurrent(isLast: true)
         claimed.retire(nanoseconds: 1_000)
-        let (batch, isClaimed) = (claimed.batch, Tally())
+        let (claim, isClaimed) = (claimed.claim, Tally())
         startTestThread {
-            batch.claimed(slots: .one, recallEpoch: 0) { _ in }
+            claim.claimed(slots: .one, recallEpoch: 0) { _ in }
             isClaimed.increment()
         }
         claimed.detach(body)
         #expect(await comesTrue { isClaimed.value == 1 })
         claimed.end(claimed.operations[0])
-        #expect(claimed.isEmpty && claimed.running == 0 && batch.slotCount == 1)
+        #expect(claimed.isEmpty && claimed.running == 0 && claim.slotCount == 1)
     }
 
-    /// Each body is suspended or not; one that was suspended ends in the batch or elsewhere.
+    /// Each body is suspended or not; one that was suspended ends in the claim or elsewhere.
     @Test(arguments: [
         [true, false, true, false], [false, true, true, false], [false, false, false, true],
     ])
-    func operationsThatEndInABatchLeaveWithIt(suspends: [Bool]) {
+    func operationsThatEndInAClaimLeaveWithIt(suspends: [Bool]) {
         let claimed = Claimed(count: suspends.count, width: -1)
         for (index, isSuspended) in suspends.enumerated() {
             if isSuspended { claimed.suspendCurrent() } else { claimed.endInside(index) }
@@ -186,7 +186,7 @@ struct SuspensionTests {
         claimed.release(pairs.filter { !$0.1 }.map(\.0))
     }
 
-    @Test func bodyThatIsResumedByItsWorkerEndsInTheBatch() {
+    @Test func bodyThatIsResumedByItsWorkerEndsInTheClaim() {
         let claimed = Claimed(count: 3, width: 3)
         let first = claimed.suspendCurrent()
         claimed.startNext()
@@ -197,9 +197,9 @@ struct SuspensionTests {
         #expect(claimed.running == 3)
         // The worker turns to the first body, which it protects from other threads while it ends
         // it; the third operation leaves early.
-        #expect(claimed.batch.close(first))
+        #expect(claimed.claim.close(first))
         claimed.endInside(0)
-        #expect(claimed.reclaimRest().isEmpty, "the last operation stays for the batch's owner")
+        #expect(claimed.reclaimRest().isEmpty, "the last operation stays for the claim's owner")
         claimed.turnToJobs()
         #expect(claimed.reclaimRest().count == 1)
         #expect(claimed.running == 1, "the second body needs its slot, and nothing else does")
@@ -213,16 +213,16 @@ struct SuspensionTests {
         claimed.release([claimed.operations[0], claimed.operations[2]])
     }
 
-    /// The body that has the batch's only slot takes it along. The rest must not begin without one,
+    /// The body that has the claim's only slot takes it along. The rest must not begin without one,
     /// and must not wait until another worker has the slot: what is behind it would begin first.
     @Test func restGoesBackBeforeABodyGivesUpTheOnlySlot() {
         let claimed = Claimed(count: 3, width: 1)
         let first = claimed.suspendCurrent(isLast: true)
         claimed.add()
-        #expect(claimed.readyCount == 1 && claimed.batch.hasRest)
+        #expect(claimed.readyCount == 1 && claimed.claim.hasRest)
         claimed.detach(first)
         #expect(claimed.running == 1, "the slot of the body that has ended")
-        #expect(claimed.readyCount == 3 && !claimed.batch.hasRest)
+        #expect(claimed.readyCount == 3 && !claimed.claim.hasRest)
         claimed.end(claimed.operations[0])
         #expect(claimed.running == 0)
         let next = Claim()
@@ -231,7 +231,7 @@ struct SuspensionTests {
             #expect(next.takeNext()?.isOperation(at: operation.opaque) == true)
         }
         claimed.provideSlot()
-        #expect(claimed.batch.takeNext() == nil && claimed.running == 1)
+        #expect(claimed.claim.takeNext() == nil && claimed.running == 1)
         claimed.retire(nanoseconds: 1)
         claimed.release(claimed.operations.dropFirst())
     }
@@ -241,10 +241,10 @@ struct SuspensionTests {
         let claimed = Claimed(count: 2, width: 2)
         let first = claimed.suspendCurrent(isLast: true)
         claimed.detach(first)
-        #expect(claimed.running == 2 && claimed.batch.hasRest)
+        #expect(claimed.running == 2 && claimed.claim.hasRest)
         claimed.end(claimed.operations[0])
         claimed.provideSlot()
-        #expect(claimed.running == 1 && claimed.batch.hasRest)
+        #expect(claimed.running == 1 && claimed.claim.hasRest)
         claimed.startNext()
         claimed.endInside(1)
         claimed.retire(nanoseconds: 1)
@@ -252,17 +252,17 @@ struct SuspensionTests {
         claimed.release(claimed.operations.suffix(1))
     }
 
-    /// A body that ends after its batch was retired must not be taken for one of the next batch.
-    @Test func bodiesOfAnEarlierBatchAreToldApart() {
+    /// A body that ends after its claim was retired must not be taken for one of the next claim.
+    @Test func bodiesOfAnEarlierClaimAreToldApart() {
         let claimed = Claimed(count: 2, width: 1)
         let first = claimed.suspendCurrent()
         claimed.retire(nanoseconds: 1)
         claimed.end(claimed.operations[0])
-        claimed.claim(claimed.batch)
+        claimed.claim(claimed.claim)
         claimed.startNext()
-        _ = claimed.batch.open()
+        _ = claimed.claim.open()
         claimed.detach(first)
-        #expect(!claimed.batch.close(first))
+        #expect(!claimed.claim.close(first))
         #expect(!claimed.operations[1].status.has(.claimedAlone) && claimed.running == 1)
         claimed.endInside(1)
         claimed.retire(nanoseconds: 1)
@@ -270,7 +270,7 @@ struct SuspensionTests {
     }
 
     /// The operation that the worker took last has ended elsewhere, and has left by itself. What is
-    /// left in the batch leaves with the rest, and the batch is retired with nothing in it.
+    /// left in the claim leaves with the rest, and the claim is retired with nothing in it.
     @Test func queueIsEmptyWhenTheLastEntriesLeaveWithAReclaimedRest() {
         let claimed = Claimed(count: 2, width: 1)
         claimed.endInside(0)
@@ -291,7 +291,7 @@ struct SuspensionTests {
         let claimed = Claimed(count: 40, width: 5)
         claimed.suspendCurrent()
         claimed.returnRest()
-        claimed.batch.hasSuspended = true
+        claimed.claim.hasSuspended = true
         claimed.retire(nanoseconds: 1)
         #expect(claimed.running == 1)
         let next = Claim()
@@ -351,9 +351,9 @@ struct SuspensionTests {
         await queue.drain()
     }
 
-    /// The body begins on the worker's thread and blocks it: the rest of the batch must get the
+    /// The body begins on the worker's thread and blocks it: the rest of the claim must get the
     /// second slot.
-    @Test func bodyMayWaitForTheNextOperationOfItsBatch() async {
+    @Test func bodyMayWaitForTheNextOperationOfItsClaim() async {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 2
         await onThread {

@@ -112,7 +112,7 @@ struct MemoryContractTests {
         await queue.drain()
         #expect(await comesTrue { first == nil })
         // Dependents retain the last operations, and a worker may not have released all of its
-        // batch yet.
+        // claim yet.
         #expect(await comesTrue { releases.value >= length - 10 })
         #expect(previous.isFinished && previous.dependencies.count == 1)
     }

@@ -176,7 +176,7 @@ struct EndTests {
         Issue.record("the wait ended before the release in each round")
     }
 
-    @Test func blockThatHasEndedIsReleasedAlthoughTheNextOneOfItsBatchBlocks() async {
+    @Test func blockThatHasEndedIsReleasedAlthoughTheNextOneOfItsClaimBlocks() async {
         let (queue, isReleased) = (serialQueue(), Signal())
         queue.event { $0.slots.pace.typicalNanoseconds = 1 }
         queue.isSuspended = true
@@ -248,12 +248,12 @@ struct EndTests {
     }
 
     enum Kind: String, CaseIterable, Codable, Sendable {
-        case subclass, block, function, batchedBlock
+        case subclass, block, function, claimedBlock
 
         func operation(_ work: @escaping @Sendable () -> Void) -> Operation {
             switch self {
             case .subclass: Work(work)
-            case .block, .batchedBlock: BlockOperation(block: work)
+            case .block, .claimedBlock: BlockOperation(block: work)
             case .function: TypedOperation(body: work)
             }
         }
@@ -265,7 +265,7 @@ struct EndTests {
         await #expect(processExitsWith: .success) { [kind] in
             let (queue, completions) = (OperationQueue(), Tally())
             queue.maxConcurrentOperationCount = WorkerPool.cores
-            if kind == .batchedBlock { queue.event { $0.slots.pace.typicalNanoseconds = 1 } }
+            if kind == .claimedBlock { queue.event { $0.slots.pace.typicalNanoseconds = 1 } }
             queue.isSuspended = true
             let first = kind.operation {}
             first.completionBlock = { completions.increment() }
@@ -288,7 +288,7 @@ struct EndTests {
     @Test(arguments: Kind.allCases)
     func completionBlockMayWaitForItsSerialQueue(_ kind: Kind) async {
         let (queue, done) = (serialQueue(), Signal())
-        if kind == .batchedBlock { queue.event { $0.slots.pace.typicalNanoseconds = 1 } }
+        if kind == .claimedBlock { queue.event { $0.slots.pace.typicalNanoseconds = 1 } }
         queue.isSuspended = true
         let first = kind.operation {}
         first.completionBlock = {

@@ -352,7 +352,7 @@ struct ObservationTests {
         #expect(freed == nil)
     }
 
-    /// The observer waits for a dependent that would follow in the same batch.
+    /// The observer waits for a dependent that would follow in the same claim.
     @Test func readinessObserverMayWaitForAnotherOperation() async {
         let (queue, seen) = (suspendedQueue(), TestRecorder<Bool>())
         let (first, follower, outside) = (BlockOperation {}, BlockOperation {}, BlockOperation {})

@@ -248,7 +248,7 @@ struct ThreadNicenessTests {
         #expect(seen.events.last == 0)
     }
 
-    @Test func batchesHaveOperationsOfOneNiceness() async {
+    @Test func claimsHaveOperationsOfOneNiceness() async {
         let (count, wrong) = (Tally(), Tally())
         let queue = OperationQueue()
         for round in 0..<200 {

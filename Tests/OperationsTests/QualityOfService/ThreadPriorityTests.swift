@@ -50,7 +50,7 @@ struct ThreadPriorityTests {
 
     // MARK: Threads made for one operation
 
-    /// For operations of a batch and operations that are claimed alone, with one block and with
+    /// For operations of a claim and operations that are claimed alone, with one block and with
     /// several.
     @Test(arguments: [true, false], [1, 3])
     func theThreadEndsWithTheOperation(usesFastPath: Bool, blocks: Int) async {

@@ -316,7 +316,7 @@ struct UrgencyTests {
 
     // MARK: Where qualities are in use
 
-    /// After some code of the process has set a quality, other queues still have batches of blocks,
+    /// After some code of the process has set a quality, other queues still have claims of blocks,
     /// and so has the queue itself once it was empty.
     @Test func onlyQueuesWithUnusualOperationsUseQualities() async {
         await #expect(processExitsWith: .success) {
@@ -469,14 +469,14 @@ struct UrgencyTests {
 }
 
 extension QueueState {
-    /// Claims a batch with such a reference and returns its size.
+    /// Claims a claim with such a reference and returns its size.
     fileprivate mutating func claimedCount(offered urgency: Urgency) -> Int {
-        let batch = Claim()
-        guard case .claim = executorRequestedWork(batch, offered: urgency, cores: 1) else {
+        let claim = Claim()
+        guard case .claim = executorRequestedWork(claim, offered: urgency, cores: 1) else {
             return 0
         }
         var count = 0
-        while batch.takeNext() != nil { count += 1 }
+        while claim.takeNext() != nil { count += 1 }
         return count
     }
 }

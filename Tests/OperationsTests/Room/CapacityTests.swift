@@ -35,47 +35,47 @@ struct CapacityTests {
 
     private func isQuiet(_ queue: OperationQueue) -> Bool { !line(of: queue).isInUse }
 
-    // MARK: Batches
+    // MARK: Claims
 
-    private func takesBatches(_ queue: OperationQueue) -> Bool {
-        queue.claimsBatches()
-        return queue.snapshot { $0.batchSize(of: 100, cores: 1) > 1 && !$0.hasCompetingWork }
+    private func takesSeveral(_ queue: OperationQueue) -> Bool {
+        queue.claimsSeveral()
+        return queue.snapshot { $0.claimSize(of: 100, cores: 1) > 1 && !$0.hasCompetingWork }
     }
 
     /// Capacity makes operations leave one by one only until the queue is empty.
-    @Test func queueHasBatchesAgainOnceItWasEmpty() async {
+    @Test func queueHasClaimsAgainOnceItWasEmpty() async {
         let (queue, end) = (OperationQueue(), Signal())
-        #expect(takesBatches(queue))
+        #expect(takesSeveral(queue))
         let added = queue.tryAdd(capacity: 2) {
             end.wait()
             return
         }
         queue.addOperation {}
         #expect(queue.tryAdd(capacity: 1) {} == nil)
-        #expect(!takesBatches(queue))
+        #expect(!takesSeveral(queue))
         end.send()
         await added?.waitUntilFinished()
         await queue.drain()
-        #expect(takesBatches(queue))
+        #expect(takesSeveral(queue))
         // The same once more: nothing is left behind by the first use.
         #expect(queue.tryAdd(capacity: 1) {} != nil)
         await queue.drain()
-        #expect(takesBatches(queue))
+        #expect(takesSeveral(queue))
     }
 
     /// A reservation may outlive all operations, and a request may fail in an empty queue.
-    @Test func queueHasBatchesAgainWhenTheLastReservationEnds() async throws {
+    @Test func queueHasClaimsAgainWhenTheLastReservationEnds() async throws {
         let queue = OperationQueue()
         func hold() async throws {
             let place = try await queue.acquireCapacity(below: 1)
             #expect(queue.tryAdd(capacity: 1) {} == nil)
             queue.addOperation {}
             await queue.drain()
-            #expect(!takesBatches(queue))
+            #expect(!takesSeveral(queue))
             _ = place.queue
         }
         try await hold()
-        #expect(takesBatches(queue))
+        #expect(takesSeveral(queue))
     }
 
     /// While operations may end in a claim, a count of them comes after the recall of the claim, in
@@ -183,20 +183,20 @@ struct CapacityTests {
         #expect(isQuiet(queue))
     }
 
-    // MARK: Batches
+    // MARK: Claims
 
     /// A queue of one slot whose next operations are claimed together.
-    private func batchingQueue() -> OperationQueue {
+    private func claimingQueue() -> OperationQueue {
         let queue = serialQueue()
         queue.claimsSeveral()
         queue.isSuspended = true
         return queue
     }
 
-    @Test func finishedOperationOfBatchIsNotCounted() async throws {
-        // The monitor thread may reclaim the batch of a worker that makes no progress.
+    @Test func finishedOperationOfClaimIsNotCounted() async throws {
+        // The monitor thread may reclaim the claim of a worker that makes no progress.
         for _ in 0..<100 {
-            let queue = batchingQueue()
+            let queue = claimingQueue()
             let (began, proceed) = (Signal(), Signal())
             queue.addOperation(BlockOperation {})
             queue.addOperation {
@@ -205,7 +205,7 @@ struct CapacityTests {
             }
             queue.isSuspended = false
             #expect(await began.arrives())
-            let isOneBatch = queue.snapshot { state in
+            let isOneClaim = queue.snapshot { state in
                 var taken = 0
                 state.slots.claims.first?.forEachTaken { _ in taken += 1 }
                 return taken == 2
@@ -213,15 +213,15 @@ struct CapacityTests {
             try await queue.waitForCapacity(below: 2)
             proceed.send()
             await queue.drain()
-            if isOneBatch { return }
+            if isOneClaim { return }
         }
-        Issue.record("there was no batch")
+        Issue.record("there was no claim")
     }
 
-    /// The first operation of a batch finishes while a task waits, and the next one keeps running.
+    /// The first operation of a claim finishes while a task waits, and the next one keeps running.
     @Test(arguments: [true, false])
-    func finishedOperationOfBatchFreesCapacity(isFirstWait: Bool) async throws {
-        let (queue, recorder) = (batchingQueue(), TestRecorder<String>())
+    func finishedOperationOfClaimFreesCapacity(isFirstWait: Bool) async throws {
+        let (queue, recorder) = (claimingQueue(), TestRecorder<String>())
         if !isFirstWait { try await queue.waitForCapacity(below: 1) }
         let (began, proceed) = (Signal(), Signal())
         for _ in 0..<2 {
@@ -242,10 +242,10 @@ struct CapacityTests {
         #expect(isQuiet(queue))
     }
 
-    /// A chain in which each operation would follow in the batch of the previous one.
+    /// A chain in which each operation would follow in the claim of the previous one.
     @Test(arguments: [true, false])
-    func followerInBatchDoesNotDelayCapacity(isFirstWait: Bool) async throws {
-        let (queue, recorder) = (batchingQueue(), TestRecorder<String>())
+    func followerInClaimDoesNotDelayCapacity(isFirstWait: Bool) async throws {
+        let (queue, recorder) = (claimingQueue(), TestRecorder<String>())
         if !isFirstWait { try await queue.waitForCapacity(below: 1) }
         let (began, proceed) = (Signal(), Signal())
         let chain = (0..<2).map { _ in

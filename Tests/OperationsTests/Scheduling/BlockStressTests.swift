@@ -145,7 +145,7 @@ struct BlockStressTests {
                         var random = SplitMix64(seed: seeds[producer])
                         for index in 0..<count {
                             round.add(index, of: producer, count: count, asks: random.below(asks))
-                            // Lets the workers catch up, so that they claim batches again.
+                            // Lets the workers catch up, so that they claim claims again.
                             guard random.happens(1, in: 100) else { continue }
                             round.queue.isSuspended = false
                             while round.queue.operationCount > 2, random.below(1_000) > 0 {

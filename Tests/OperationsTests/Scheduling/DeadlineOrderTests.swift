@@ -94,7 +94,7 @@ struct DeadlineOrderTests {
     }
 
     /// Workers claim several short operations at once.
-    @Test func operationWithDeadlineOvertakesClaimedBatch() async {
+    @Test func operationWithDeadlineOvertakesClaimedClaim() async {
         let queue = serialQueue()
         queue.claimsSeveral()
         queue.isSuspended = true

@@ -142,7 +142,7 @@ private final class NumberSource: EntrySource, @unchecked Sendable {
     }
 
     override func fill(_ filling: inout Claim.Filling, in state: inout QueueState, cores: Int) {
-        let size = min(state.batchSize(of: ready.count, cores: cores), ready.count)
+        let size = min(state.claimSize(of: ready.count, cores: cores), ready.count)
         for number in ready.prefix(size) { filling.append(number: number) }
         ready.removeFirst(size)
         if ready.isEmpty { state.ready.sources.remove(self) }
@@ -187,7 +187,7 @@ private final class NumberSource: EntrySource, @unchecked Sendable {
         entry.name = "number \(claim.sourceWords.running.load(ordering: .relaxed))"
         _ = entry.exchange { $0.enqueued() }
         _ = entry.exchange { $0.begunOnFastPath() }
-        _ = entry.exchange { $0.detachedFromBatch(holdsSlot: true) }
+        _ = entry.exchange { $0.detachedFromClaim(holdsSlot: true) }
         entry.queueReference.store(.passUnretained(queue), ordering: .releasing)
         context.enterEntry(.passRetained(entry))
     }

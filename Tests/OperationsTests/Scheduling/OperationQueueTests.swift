@@ -39,7 +39,7 @@ struct OperationQueueTests {
     }
 
     /// What others are asked for takes a moment; what is ready at once must not overtake them.
-    @Test func batchOfSeveralClassesRunsInOrder() async {
+    @Test func claimOfSeveralClassesRunsInOrder() async {
         for _ in 0..<200 {
             let queue = OperationQueue(width: 1)
             let order = TestRecorder<Int>()
@@ -182,7 +182,7 @@ struct OperationQueueTests {
         #expect(order.events == ["c", "a", "b"])
     }
 
-    @Test func priorityRaisedInsideBatchTakesEffect() async {
+    @Test func priorityRaisedInsideClaimTakesEffect() async {
         let queue = serialQueue()
         for _ in 0..<2000 { queue.addOperation {} }
         await queue.drain()

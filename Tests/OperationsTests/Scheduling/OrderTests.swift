@@ -288,7 +288,7 @@ struct OrderTests {
         queue.cancelAllOperations()
     }
 
-    /// An operation that returns from a batch becomes ready for the second time.
+    /// An operation that returns from a claim becomes ready for the second time.
     @Test func equalOperationsKeepOrderOfRescheduling() {
         var moved = RescheduledOperations()
         for place in 0..<4 {

@@ -112,7 +112,7 @@ struct PoolThreadTests {
         }
     }
 
-    /// The monitor thread reclaims the batches of queues whose last operation ends at about the
+    /// The monitor thread reclaims the claims of queues whose last operation ends at about the
     /// same time.
     @Test func noQueueIsReleasedOnTheMonitorThread() async {
         let strangers = Tally()

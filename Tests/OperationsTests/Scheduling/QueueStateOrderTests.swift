@@ -238,20 +238,20 @@ private final class DrivenQueue {
     }
 
     private func claimAndReturn() {
-        let batch = Claim()
-        guard case .claim = state.executorRequestedWork(batch, cores: 1) else {
+        let claim = Claim()
+        guard case .claim = state.executorRequestedWork(claim, cores: 1) else {
             Issue.record("nothing was claimed")
             return
         }
-        _ = state.reclaimRest(of: batch)
-        _ = state.retire(batch, nanoseconds: 1_000_000)
+        _ = state.reclaimRest(of: claim)
+        _ = state.retire(claim, nanoseconds: 1_000_000)
     }
 
     /// Claims the next operation and ends it. Returns false if there is none.
     func run() -> Bool {
-        let batch = Claim()
+        let claim = Claim()
         let reference: Unmanaged<Operation>
-        switch state.executorRequestedWork(batch, cores: 1) {
+        switch state.executorRequestedWork(claim, cores: 1) {
         case .none, .refused: return false
         case .single(let operation):
             end(operation.takeUnretainedValue())
@@ -260,9 +260,9 @@ private final class DrivenQueue {
             operation.release()
             reference = operation
         case .claim:
-            guard let operation = batch.takeNext()?.operation else { return false }
+            guard let operation = claim.takeNext()?.operation else { return false }
             end(operation.takeUnretainedValue())
-            _ = state.retire(batch, nanoseconds: 1_000_000)
+            _ = state.retire(claim, nanoseconds: 1_000_000)
             reference = operation
         }
         // The ring's reference.

@@ -138,9 +138,9 @@ struct SchedulerPartsTests {
         }
     }
 
-    /// After another worker has run all operations of a batch, the batch must not report again that
+    /// After another worker has run all operations of a claim, the claim must not report again that
     /// the queue has become empty.
-    @Test func fullyReclaimedBatchDoesNotEmptyQueue() {
+    @Test func fullyReclaimedClaimDoesNotEmptyQueue() {
         var state = QueueState()
         let queue = OperationQueue()
         let operation = BlockOperation {}
@@ -279,7 +279,7 @@ struct SchedulerPartsTests {
     /// Operations of subclasses are claimed by themselves, and the others up to the next one of
     /// those.
     @Test(arguments: [false, true])
-    func operationsOfSubclassesEndBatches(areCancelled: Bool) {
+    func operationsOfSubclassesEndClaims(areCancelled: Bool) {
         class Subclass: Operation, @unchecked Sendable {}
         var state = QueueState(width: -1)
         let queue = OperationQueue()
@@ -317,11 +317,11 @@ struct SchedulerPartsTests {
         }
     }
 
-    @Test func batchHandsOutEachOperationOnce() async {
+    @Test func claimHandsOutEachOperationOnce() async {
         for _ in 0..<200 {
-            let batch = Claim()
+            let claim = Claim()
             let operations = (0..<32).map { _ in Operation() }
-            batch.claimed(slots: .one, recallEpoch: 0) { filling in
+            claim.claimed(slots: .one, recallEpoch: 0) { filling in
                 for (index, operation) in operations.enumerated() {
                     filling.append(.operation(.passUnretained(operation)), at: index)
                 }
@@ -330,12 +330,12 @@ struct SchedulerPartsTests {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
                     var taken = 0
-                    while batch.takeNext() != nil { taken += 1 }
+                    while claim.takeNext() != nil { taken += 1 }
                     counts.record(taken)
                 }
                 group.addTask {
                     var reclaimed = 0
-                    batch.reclaimRest { _, _ in reclaimed += 1 }
+                    claim.reclaimRest { _, _ in reclaimed += 1 }
                     counts.record(reclaimed)
                 }
             }

@@ -91,10 +91,10 @@ struct QueueSlots {
     ///   - cores: the number of workers that may share them.
     ///   - most: the most entries that a claim may hold for other reasons.
     @inline(__always)
-    func batchSize(of readyCount: Int, cores: Int, most: Int) -> Int {
+    func claimSize(of readyCount: Int, cores: Int, most: Int) -> Int {
         // A claim takes a slot for each entry then.
         let slots = pace.bodiesSuspend && isLimited ? max(1, width - taken) : .max
-        return pace.batchSize(of: readyCount, cores: cores, most: min(most, slots))
+        return pace.claimSize(of: readyCount, cores: cores, most: min(most, slots))
     }
 }
 
@@ -123,7 +123,7 @@ struct ClaimPace {
     mutating func learn(_ count: Int, nanoseconds: UInt64, suspends: Bool) {
         guard count > 0 else { return }
         bodiesSuspend = suspends
-        #if FIXED_BATCHES
+        #if FIXED_CLAIMS
         // Under the tool that counts instructions, times say nothing; see Benchmarks/instructions.
         let time: UInt64 = 100
         #else
@@ -138,7 +138,7 @@ struct ClaimPace {
 
     /// The number of entries to claim. Work that is small is done sooner than it is shared.
     @inline(__always)
-    func batchSize(of readyCount: Int, cores: Int, most: Int) -> Int {
+    func claimSize(of readyCount: Int, cores: Int, most: Int) -> Int {
         guard isQuick else { return 1 }
         let time = typicalNanoseconds + 1
         let least = Int(Self.smallNanoseconds / time)

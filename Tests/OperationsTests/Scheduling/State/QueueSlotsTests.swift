@@ -77,14 +77,14 @@ struct QueueSlotsTests {
         slots.pace.learn(10, nanoseconds: 100, suspends: false)
         slots.pace.learn(10, nanoseconds: 100, suspends: false)
         while !slots.pace.isQuick { slots.pace.learn(10, nanoseconds: 100, suspends: false) }
-        #expect(slots.batchSize(of: 100, cores: 1, most: .max) > 4)
+        #expect(slots.claimSize(of: 100, cores: 1, most: .max) > 4)
         slots.pace.learn(10, nanoseconds: 100, suspends: true)
         slots.take()
-        #expect(slots.batchSize(of: 100, cores: 1, most: .max) == 3)
+        #expect(slots.claimSize(of: 100, cores: 1, most: .max) == 3)
         slots.take(3)
-        #expect(slots.batchSize(of: 100, cores: 1, most: .max) == 1)
+        #expect(slots.claimSize(of: 100, cores: 1, most: .max) == 1)
         slots.width = -1
-        #expect(slots.batchSize(of: 100, cores: 1, most: .max) > 4)
+        #expect(slots.claimSize(of: 100, cores: 1, most: .max) > 4)
     }
 }
 
@@ -104,12 +104,12 @@ struct ClaimPaceTests {
     func shortWorkIsClaimedTogether(
         nanoseconds: UInt64, ready: Int, cores: Int, size: Int
     ) {
-        #expect(pace(nanoseconds).batchSize(of: ready, cores: cores, most: .max) == size)
-        #expect(pace(nanoseconds).batchSize(of: ready, cores: cores, most: 3) == min(3, size))
+        #expect(pace(nanoseconds).claimSize(of: ready, cores: cores, most: .max) == size)
+        #expect(pace(nanoseconds).claimSize(of: ready, cores: cores, most: 3) == min(3, size))
     }
 
     @Test func theFirstClaimTakesOneEntry() {
-        #expect(!ClaimPace().isQuick && ClaimPace().batchSize(of: 99, cores: 1, most: 9) == 1)
+        #expect(!ClaimPace().isQuick && ClaimPace().claimSize(of: 99, cores: 1, most: 9) == 1)
     }
 
     @Test func theTimeFallsSlowlyAndRisesAtOnce() {

@@ -5,34 +5,34 @@ import Testing
 
 @testable import Operations
 
-/// Operations that become ready while a worker runs a batch, and that the batch keeps; see
-/// QueuesAndBatches.md.
+/// Operations that become ready while a worker runs a claim, and that the claim keeps; see
+/// QueuesAndClaims.md.
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
-struct BatchSuccessorTests {
+struct ClaimSuccessorTests {
     @Test func eachKeptSuccessorIsTakenOnce() async {
-        let batch = Claim()
+        let claim = Claim()
         let operation = Operation()
         let successor = Unmanaged.passUnretained(operation)
         let (taken, refused) = (Tally(), Tally())
         let isOver = Tally()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                for _ in 0..<100_000 where !batch.keepSuccessor(successor) { refused.increment() }
+                for _ in 0..<100_000 where !claim.keepSuccessor(successor) { refused.increment() }
                 isOver.increment()
             }
             group.addTask {
-                while isOver.value == 0 { batch.takeSuccessors { _ in taken.increment() } }
+                while isOver.value == 0 { claim.takeSuccessors { _ in taken.increment() } }
             }
         }
-        batch.takeSuccessors { _ in taken.increment() }
+        claim.takeSuccessors { _ in taken.increment() }
         #expect(taken.value + refused.value == 100_000)
     }
 
-    /// Two operations in a queue: a batch has run the first one and keeps the second one.
+    /// Two operations in a queue: a claim has run the first one and keeps the second one.
     private struct Kept: ~Copyable {
         var state = QueueState()
         let queue = OperationQueue()
-        let batch = Claim()
+        let claim = Claim()
         let first = BlockOperation {}
         let successor = BlockOperation {}
 
@@ -40,41 +40,41 @@ struct BatchSuccessorTests {
             state.changed(.width(width))
             successor.addDependency(first)
             for operation in [first, successor] { _ = state.add(operation, to: queue) }
-            guard case .claim = state.executorRequestedWork(batch, cores: 1),
-                batch.takeNext() != nil
+            guard case .claim = state.executorRequestedWork(claim, cores: 1),
+                claim.takeNext() != nil
             else {
                 Issue.record("nothing was claimed")
                 return
             }
             _ = first.exchange { $0.finished() }
             _ = successor.exchange { $0.dependencyFinished() }
-            let isKept = batch.keepSuccessor(.passUnretained(successor))
-            // The monitor thread watches the batch, although nothing else waits in it.
-            #expect(isKept && batch.progress == 1 && !batch.canContinue)
+            let isKept = claim.keepSuccessor(.passUnretained(successor))
+            // The monitor thread watches the claim, although nothing else waits in it.
+            #expect(isKept && claim.progress == 1 && !claim.canContinue)
             #expect(state.ready.count == 0)
         }
 
         /// Ends the claimed successor, and releases the references that the ring held.
         mutating func end() {
-            #expect(batch.takeNext()?.isOperation(at: successor.opaque) == true)
+            #expect(claim.takeNext()?.isOperation(at: successor.opaque) == true)
             _ = successor.exchange { $0.finished() }
-            _ = state.retire(batch, nanoseconds: 1)
+            _ = state.retire(claim, nanoseconds: 1)
             #expect(state.slots.taken == 0)
             for operation in [first, successor] { Unmanaged.passUnretained(operation).release() }
         }
     }
 
     @Test(arguments: [false, true])
-    func keptSuccessorsBecomeReadyWithTheirBatch(isReclaimed: Bool) {
+    func keptSuccessorsBecomeReadyWithTheirClaim(isReclaimed: Bool) {
         var kept = Kept()
         if isReclaimed {
-            _ = kept.state.reclaimRest(of: kept.batch)
+            _ = kept.state.reclaimRest(of: kept.claim)
             #expect(kept.state.ready.count == 1)
         }
-        _ = kept.state.retire(kept.batch, nanoseconds: 1)
+        _ = kept.state.retire(kept.claim, nanoseconds: 1)
         #expect(
-            kept.state.ready.count == 1 && kept.state.slots.taken == 0 && kept.batch.canContinue)
-        guard case .claim = kept.state.executorRequestedWork(kept.batch, cores: 1) else {
+            kept.state.ready.count == 1 && kept.state.slots.taken == 0 && kept.claim.canContinue)
+        guard case .claim = kept.state.executorRequestedWork(kept.claim, cores: 1) else {
             Issue.record("the successor was not claimed")
             return
         }
@@ -86,13 +86,13 @@ struct BatchSuccessorTests {
     @Test(arguments: [1, 2])
     func keptSuccessorsAreOfferedWithTheRetirement(width: Int) {
         var kept = Kept(width: width)
-        _ = kept.state.retire(kept.batch, nanoseconds: 1, keepsSlot: true)
+        _ = kept.state.retire(kept.claim, nanoseconds: 1, keepsSlot: true)
         let isOffered = kept.state.offer() != nil
         #expect(isOffered == (width == 2) && kept.state.slots.taken == 1)
-        kept.state.returnSlot(of: kept.batch)
+        kept.state.returnSlot(of: kept.claim)
         #expect(kept.state.slots.taken == 0)
         let work = kept.state.claimNext(
-            kept.batch, offered: .usual, cores: 1, pending: isOffered ? 1 : 0)
+            kept.claim, offered: .usual, cores: 1, pending: isOffered ? 1 : 0)
         guard case .claim = work else {
             Issue.record("the successor was not claimed")
             return
@@ -101,11 +101,11 @@ struct BatchSuccessorTests {
         kept.end()
     }
 
-    /// The second operation of a batch waits for the successor of the first one, in a way that the
+    /// The second operation of a claim waits for the successor of the first one, in a way that the
     /// library does not know of.
     @Test func noSuccessorWaitsBehindABlockedOperation() async {
         let (queue, gate, runs) = (OperationQueue(), Signal(), Tally())
-        queue.claimsBatches()
+        queue.claimsSeveral()
         queue.isSuspended = true
         let first = BlockOperation {}
         let successor = BlockOperation { runs.increment() }
@@ -120,10 +120,10 @@ struct BatchSuccessorTests {
         await queue.drain()
     }
 
-    @Test func successorOfHigherPriorityGoesBeforeTheRestOfABatch() async {
+    @Test func successorOfHigherPriorityGoesBeforeTheRestOfAClaim() async {
         let (queue, order) = (OperationQueue(), TestRecorder<Int>())
         queue.maxConcurrentOperationCount = 1
-        queue.claimsBatches()
+        queue.claimsSeveral()
         queue.isSuspended = true
         let first = BlockOperation {}
         let successor = BlockOperation { order.record(-1) }

@@ -1,15 +1,15 @@
-/* Batches: which thread runs an operation that a worker has claimed together with others. See
- * QueuesAndBatches.md.
+/* Claims: which thread runs an operation that a worker has claimed together with others. See
+ * QueuesAndClaims.md.
  *
- * Two workers claim from one queue of width two, in batches of up to three operations. Of five
+ * Two workers claim from one queue of width two, in claims of up to three operations. Of five
  * operations, 0, 1 and 2 are ready at the beginning. Operation 0 makes 3 ready, and 3 makes 4
- * ready: a chain, which the worker appends to its batch, keeps until the end of its batch, or puts
- * into the ready queue. The monitor thread reclaims the rest of either batch, once or twice. Chosen
+ * ready: a chain, which the worker appends to its claim, keeps until the end of its claim, or puts
+ * into the ready queue. The monitor thread reclaims the rest of either claim, once or twice. Chosen
  * by macros, to keep the searches small:
  *   LATER   operation 1 gets a dependency before its turn; the dependency finishes later, and
  *           queues the operation anew
- *   RECALL  a better operation becomes ready, so a worker returns the rest of its own batch
- *   KEEP    operation 1 makes 4 ready instead of 3, so a batch can keep two successors
+ *   RECALL  a better operation becomes ready, so a worker returns the rest of its own claim
+ *   KEEP    operation 1 makes 4 ready instead of 3, so a claim can keep two successors
  *
  * The queue's lock is a variable and not an atomic block, because much happens without it.
  *
@@ -17,7 +17,7 @@
  *   Operations/Lifecycle/LifecycleState+Events.swift
  *   Operations/Lifecycle/Operation+FastPath.swift
  *   Operations/Scheduling/Claim.swift
- *   Operations/Scheduling/BatchRunner.swift
+ *   Operations/Scheduling/ClaimRunner.swift
  *   Operations/Scheduling/OperationRing.swift
  *   Operations/Scheduling/QueueState.swift
  *   Operations/Scheduling/QueueState+Claiming.swift
@@ -51,7 +51,7 @@ byte  slotsInUse;
 byte  next[2], end[2];
 byte  entries[6];               /* three for each worker */
 byte  kept[6], keptCount[2];    /* successors that became ready; three for each worker */
-bool  hasBatch[2];              /* guarded by the queue's lock: the batch is registered */
+bool  hasClaim[2];              /* guarded by the queue's lock: the claim is registered */
 bool  isRecalled;
 
 /* Counters that the assertions check */
@@ -88,12 +88,12 @@ proctype Worker(byte me) {
 
     do
     :: true ->
-        /* One hold of the lock: retire the batch. */
+        /* One hold of the lock: retire the claim. */
         if
-        :: hasBatch[me] ->
+        :: hasClaim[me] ->
             lock(queueLocked);
             atomic {
-                hasBatch[me] = false;
+                hasClaim[me] = false;
 #ifdef BREAK_PUT_BACK           /* retires all entries, including operations that could not start */
                 for (i : 0 .. CAPACITY - 1) {
                     if
@@ -126,7 +126,7 @@ proctype Worker(byte me) {
             }
         :: else
         fi;
-        /* Another hold of the lock: return the width slot, and claim the next batch. */
+        /* Another hold of the lock: return the width slot, and claim the next claim. */
         lock(queueLocked);
         atomic {
             if
@@ -152,7 +152,7 @@ proctype Worker(byte me) {
             :: e > 0 ->
                 next[me] = 0;
                 end[me] = e;
-                hasBatch[me] = true;
+                hasClaim[me] = true;
                 hasSlot = true;
                 slotsInUse++;
                 assert(slotsInUse <= 2)
@@ -170,7 +170,7 @@ proctype Worker(byte me) {
         :: else
         fi;
 
-        /* Run the batch. */
+        /* Run the claim. */
         do
         :: hasSlot ->
             if
@@ -225,7 +225,7 @@ proctype Worker(byte me) {
                     assert(runs[o] == 1);
                     toRetire[o] = true
                 :: phase[o] == queued && o == LATE && hasDependency ->
-                    /* the worker strikes LATE from the batch; another thread queues it anew */
+                    /* the worker strikes LATE from the claim; another thread queues it anew */
                     phase[o] = waiting;
                     o = NONE
                 :: else -> o = NONE
@@ -240,8 +240,8 @@ proctype Worker(byte me) {
                 o = successor(o);
                 atomic { touch(o); assert(phase[o] == waiting); phase[o] = queued };
                 do
-#ifdef BREAK_RESET              /* an empty batch starts at the front again, without the lock */
-                :: next[me] >= end[me] && hasBatch[me] ->
+#ifdef BREAK_RESET              /* an empty claim starts at the front again, without the lock */
+                :: next[me] >= end[me] && hasClaim[me] ->
                     entry(me, 0) = o;
                     atomic { next[me] = 0; end[me] = 1 }
                     break
@@ -280,7 +280,7 @@ proctype Worker(byte me) {
     od
 }
 
-/* Finds a batch that has not moved, and reclaims its rest by moving `end` to `next`. */
+/* Finds a claim that has not moved, and reclaims its rest by moving `end` to `next`. */
 active proctype Monitor() {
     byte w, n, e, i;
     byte copy[CAPACITY];
@@ -296,7 +296,7 @@ active proctype Monitor() {
         lock(queueLocked);
 #endif
         if
-        :: hasBatch[w] ->
+        :: hasClaim[w] ->
             atomic { n = next[w]; e = end[w] }
 #ifndef BREAK_COPY_AFTER_RECLAIM /* reads the entries when the owner may already reuse them */
             i = n;
@@ -422,6 +422,6 @@ init {
     /* Each operation ran once, the ring is empty, and the width slots are free. If not, this
      * process waits here for ever, which is an invalid end state. */
     allFinished && slotsInUse == 0 && ringIsEmpty;
-    assert(!hasBatch[0] && !hasBatch[1]);
+    assert(!hasClaim[0] && !hasClaim[1]);
     assert(!isRunnable)
 }

@@ -4,7 +4,7 @@ import Synchronization
 /// Runs the claims of queues on the thread of one worker.
 ///
 /// Unchecked: `queue` is guarded by `lock`; everything else is constant.
-final class BatchRunner: WorkerRunner, @unchecked Sendable {
+final class ClaimRunner: WorkerRunner, @unchecked Sendable {
     private let claim = Claim()
     private let epilogue: Epilogue
     private let jobs: WorkerJobs
@@ -15,10 +15,10 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
     init(of worker: Worker) { (epilogue, jobs) = (worker.epilogue, worker.jobs) }
 
     /// Returns the runner of a worker. Called on the worker's thread.
-    static func of(_ worker: Worker) -> BatchRunner {
+    static func of(_ worker: Worker) -> ClaimRunner {
         // No other class is a runner.
         unsafeDowncast(
-            worker.runner { BatchRunner(of: worker) }, to: BatchRunner.self)
+            worker.runner { ClaimRunner(of: worker) }, to: ClaimRunner.self)
     }
 
     func run(_ queue: OperationQueue, offered urgency: Urgency, context: ThreadContext) {
@@ -28,7 +28,7 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
         var start = monotonicNanoseconds()
         while case .claim = work {
             claim.start.store(start, ordering: .relaxed)
-            if claim.progress != nil { WorkerPool.watchBatches() }
+            if claim.progress != nil { WorkerPool.watchClaims() }
             queue.run(claim, context: context)
             let end = monotonicNanoseconds()
             if let departure = queue.retire(claim, nanoseconds: end - start) {
@@ -78,7 +78,7 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
     @inline(never)
     private func concludeWatched(_ departure: QueueState.Departure, of queue: OperationQueue) {
         epilogue.during {
-            WorkerPool.watchBatches()
+            WorkerPool.watchClaims()
             // The completion blocks of a scope's operations run outside the scope's tasks, at the
             // end of the worker's work item. So its waiters are woken at once.
             let mayPerformSteps = queue.tasks == nil
@@ -123,7 +123,7 @@ final class BatchRunner: WorkerRunner, @unchecked Sendable {
 extension OperationQueue: WorkSource {
     func run(on worker: Worker, offered urgency: Urgency, context: ThreadContext) {
         if let tasks { return tasks.run(self, offered: urgency) }
-        BatchRunner.of(worker).run(self, offered: urgency, context: context)
+        ClaimRunner.of(worker).run(self, offered: urgency, context: context)
     }
 
     /// Runs the best operations of the queue inside a task that runs on a worker's thread.
@@ -132,6 +132,6 @@ extension OperationQueue: WorkSource {
         guard let worker = context.activeWorker else {
             return runNext(on: .workers, offered: urgency)
         }
-        BatchRunner.of(worker).run(self, offered: urgency, context: context)
+        ClaimRunner.of(worker).run(self, offered: urgency, context: context)
     }
 }
