@@ -49,7 +49,7 @@ struct AttemptTelemetry: JobAttemptObserver {
         guard let span else { return }
         span.attributes["job.state"] = "\(state)"
         switch verdict {
-        case .completed, .handedBack, .notBegun: break
+        case .completed, .completedByProgram, .handedBack, .notBegun: break
         case .cancelled(let reason): span.attributes["job.cancellation"] = reason
         case .postponed(let reason, _): span.attributes["job.postponement"] = reason
         case .retry(let reason, _), .discarded(let reason):
@@ -67,7 +67,7 @@ extension AttemptVerdict {
     /// The state that the job gets if the store accepts the verdict.
     fileprivate var state: JobState {
         switch self {
-        case .completed: .completed
+        case .completed, .completedByProgram: .completed
         case .retry, .postponed: .retryable
         case .discarded: .discarded
         case .cancelled: .cancelled

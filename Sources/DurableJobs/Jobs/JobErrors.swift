@@ -32,6 +32,9 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The connection of a ``JobTransaction`` cannot store jobs of the queue, for the reason given:
     /// it is to another database, or in no transaction. Nothing was changed.
     case wrongTransaction(store: String, reason: String)
+    /// The attempt cannot complete its job: the worker has lost its lease and the job belongs to
+    /// another attempt, or the job has ended already. Nothing was changed.
+    case fenced(JobID)
     /// Another transaction has kept a row or a key locked for too long, such as one of the program
     /// that stays open. Nothing was changed.
     case locked(store: String, reason: String)
@@ -81,6 +84,9 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
         case .unknownBatch(let id, let store): "\(store) has no batch \(id)"
         case .wrongTransaction(let store, let reason):
             "the transaction cannot store jobs in \(store): \(reason)"
+        case .fenced(let id):
+            "this attempt cannot complete job \(id): another attempt has it, or it has ended; roll "
+                + "the transaction back"
         case .locked(let store, let reason):
             "\(store): another transaction keeps what this one needs: \(reason); end transactions "
                 + "soon"
@@ -115,7 +121,7 @@ extension JobError {
             .unknownBatch, .dependencyCycle, .noQueue, .duplicateName,
             .wrongTransaction, .refused, .unstorableText, .valueNotProvided:
             .permanent
-        case .unusableStore, .newerSchema, .unreadableResult, .abandonedBatch: .failure
+        case .unusableStore, .newerSchema, .unreadableResult, .abandonedBatch, .fenced: .failure
         case .unavailableStore, .locked, .closed: .postponement
         }
     }

@@ -6,7 +6,7 @@
 /// the ready order ascend; aging lowers it below `base_rank`.
 package enum JobSchema {
     /// The version that this library makes. It can also use a newer one that says so.
-    package static let version = 10
+    package static let version = 11
 
     /// The oldest version of the library's schema whose programs can use these tables. A migration
     /// that only adds indexes, tables, and columns with defaults leaves it as it is.
@@ -209,6 +209,11 @@ package enum JobSchema {
             noteFiles(if: "SELECT 1 FROM durable_job WHERE outputs IS NOT NULL"),
             "ALTER TABLE durable_job ADD COLUMN dead_workers TEXT",
             "ALTER TABLE durable_job_worker ADD COLUMN ended_at BIGINT",
+        ],
+        [
+            // Programs of the version before neither complete jobs in this way nor see the mark.
+            "ALTER TABLE durable_job ADD COLUMN uncounted BIGINT NOT NULL DEFAULT 0",
+            "CREATE INDEX durable_job_uncounted ON durable_job (queue, id) WHERE uncounted = 1",
         ],
     ]
 

@@ -135,11 +135,14 @@ extension JobStore {
     }
 
     private static func arguments(of ended: EndedAttempt) -> [SQLValue] {
+        var verdict = ended.verdict
+        // This changes nothing if the transaction of the program was committed.
+        if case .completedByProgram(let otherwise) = verdict { verdict = otherwise }
         var state = JobState.completed
         var (result, outputs, error): (SQLValue, SQLValue, SQLValue) = (.null, .null, .null)
         var wait: Int64?
         var (failures, unbegun): (Int64, Int64) = (0, 0)
-        switch ended.verdict {
+        switch verdict {
         case .completed(let data, let addition):
             (result, outputs) = (.bytes(data), SQLValue(addition?.outputs))
         case .retry(let reason, let duration):
@@ -153,6 +156,7 @@ extension JobStore {
         case .cancelled(let reason): (state, error) = (.cancelled, .text(reason))
         case .handedBack: state = .available
         case .notBegun: (state, unbegun) = (.available, 1)
+        case .completedByProgram: fatalError("unreachable: the verdict otherwise is another one")
         }
         return [
             .integer(ended.token.job.rawValue), .integer(ended.token.claim),

@@ -26,6 +26,7 @@ extension JobStore {
         """
         SELECT id FROM durable_job WHERE queue = ? AND \(condition)
             AND ended_at <= {now} - ? AND unresolved = 0 AND unpublished = 0
+            AND uncounted = 0
             AND NOT EXISTS (
                 SELECT 1 FROM durable_job_edge e
                 WHERE e.dependency = durable_job.id AND e.resolved = 0)

@@ -258,12 +258,13 @@ extension JobStore {
                     EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isUnchecked)),
                     EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isUnresolved)),
                     EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isWide)),
-                    EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isOverdue))
-                """, [.text(queue), .text(queue)])
+                    EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isOverdue)),
+                    EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isUncounted))
+                """, [.text(queue), .text(queue), .text(queue)])
             guard let row = rows.first else { return DueUpkeep() }
             return DueUpkeep(
                 hasUnchecked: row.flag(0), hasUnresolved: row.flag(1), hasWide: row.flag(2),
-                hasOverdue: row.flag(3))
+                hasOverdue: row.flag(3), hasUncounted: row.flag(4))
         }
     }
 
@@ -368,5 +369,7 @@ package struct DueUpkeep: Sendable, Hashable {
     /// Blocked jobs with very many dependencies.
     package var hasWide = false
     package var hasOverdue = false
+    /// Jobs that a transaction of the program has completed.
+    package var hasUncounted = false
 }
 #endif

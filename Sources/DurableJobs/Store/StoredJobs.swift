@@ -90,6 +90,8 @@ package enum AttemptVerdict: Sendable {
     ///   - result: the stored form of the result.
     ///   - addition: what the store's extension leaves with the success.
     case completed(result: Data, addition: EndAddition? = nil)
+    /// Completed in a transaction of the program, if that was committed; otherwise failed.
+    indirect case completedByProgram(otherwise: AttemptVerdict)
     /// Failed; another attempt is due after the duration.
     case retry(error: String, after: Duration)
     /// Not carried out; another attempt is due after the duration. This counts as no failure.

@@ -16,10 +16,10 @@ enum JobCoding {
         return data
     }
 
-    static func result<J: Job>(_ output: J.Output, of job: J.Type) throws -> Data {
+    static func result(_ output: some Encodable, of job: String) throws -> Data {
         let data = try JSONEncoder().encode(output)
         guard data.count <= JobLimits.resultBytes else {
-            throw JobError.resultTooLarge(job: J.name, byteCount: data.count)
+            throw JobError.resultTooLarge(job: job, byteCount: data.count)
         }
         return data
     }

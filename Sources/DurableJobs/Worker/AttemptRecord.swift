@@ -23,6 +23,7 @@ final class AttemptRecord: Sendable {
         var isReturned = false
         var observer: (any JobAttemptObserver)?
         var result: Data?
+        var isCompletedByProgram = false
         var interruption: Interruption?
     }
 
@@ -50,6 +51,8 @@ final class AttemptRecord: Sendable {
     var hasBegun: Bool { begunAt != nil }
     var observer: (any JobAttemptObserver)? { state.withLock { $0.observer } }
     var result: Data? { state.withLock { $0.result } }
+    /// Whether a transaction of the program has completed the job, if it was committed.
+    var isCompletedByProgram: Bool { state.withLock { $0.isCompletedByProgram } }
     var interruption: Interruption? { state.withLock { $0.interruption } }
 
     /// Whether the attempt is over for the store, or may be. The clock decides: a process that was
@@ -89,6 +92,9 @@ final class AttemptRecord: Sendable {
         try part?.bodyReturned()
         state.withLock { $0.result = result }
     }
+
+    /// A transaction of the program has completed the job, and is not committed yet.
+    func completedByProgram() { state.withLock { $0.isCompletedByProgram = true } }
 
     /// Notes why the operation is about to be cancelled; the first reason counts, except that a
     /// lost lease replaces any other.

@@ -23,7 +23,7 @@ extension AttemptVerdict {
         return failure(reason: reason, isPermanent: isPermanent, of: job)
     }
 
-    private static func failure(
+    static func failure(
         reason: String, isPermanent: Bool, of job: ClaimedJob
     ) -> AttemptVerdict {
         guard !isPermanent, job.failures < job.retryLimit else {
@@ -41,10 +41,15 @@ extension AttemptVerdict {
         return min(max(wait, .seconds(1)), .seconds(60))
     }
 
+    /// Why the job has not been completed, as the store knows now.
+    var reason: String? {
+        if case .completedByProgram(let otherwise) = self { otherwise.error } else { error }
+    }
+
     /// Why the job has not been completed; nil if there is no reason to record.
     var error: String? {
         switch self {
-        case .completed, .handedBack, .notBegun: nil
+        case .completed, .completedByProgram, .handedBack, .notBegun: nil
         case .retry(let error, _), .discarded(let error): error
         case .cancelled(let reason), .postponed(let reason, _): reason
         }

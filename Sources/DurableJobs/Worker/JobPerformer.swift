@@ -46,7 +46,8 @@ struct JobPerformer: Sendable {
             return .refused(.discarded(error: "it had not ended by its deadline"))
         }
         let context = JobContext(
-            id: job.token.job, attempt: job.attempt, queue: queue, record: record, values: values)
+            id: job.token.job, attempt: job.attempt, queue: queue, record: record, values: values,
+            output: type.output)
         do {
             return .ready(try type.prepare(job, context))
         } catch {
@@ -60,6 +61,12 @@ extension AttemptRecord {
     /// result. Without one, the body has not ended, or never began.
     var verdict: AttemptVerdict {
         guard let result else { return returned }
+        if isCompletedByProgram {
+            let reason =
+                "its body has returned, but the transaction in which it completed was not committed"
+            return .completedByProgram(
+                otherwise: .failure(reason: reason, isPermanent: false, of: job))
+        }
         return .completed(result: result, addition: part?.addition)
     }
 

@@ -18,14 +18,15 @@ struct JobType: Sendable {
 
     let name: String
     let version: Int
+    let output: Any.Type
     let prepare: @Sendable (ClaimedJob, JobContext) throws -> Prepared
 
     init<J: Job>(_ type: J.Type) {
-        (name, version) = (J.name, J.version)
+        (name, version, output) = (J.name, J.version, J.Output.self)
         prepare = { claimed, context in
             let job = try J.decode(claimed.arguments, version: claimed.version)
             return Prepared(traits: J.traits(for: job)) {
-                try JobCoding.result(try await job.perform(in: context), of: J.self)
+                try JobCoding.result(try await job.perform(in: context), of: J.name)
             }
         }
     }

@@ -23,11 +23,15 @@ struct JobUpkeep: Sendable {
         if due.hasUnchecked {
             changes.addsJobs = try await store.checkDependents(in: name, reporting: report) > 0
         }
+        if due.hasUncounted, try await store.followCompleted(in: name) > 0 {
+            // A job may have waited for an exclusive key, and a batch for its last job.
+            (changes.addsJobs, changes.endsJobs) = (true, true)
+        }
         if due.hasOverdue {
             changes.endsJobs = try await store.discardOverdue(in: name, reporting: report) > 0
         }
-        // Both steps may have ended jobs on which others depend.
-        if due.hasUnresolved || due.hasUnchecked || due.hasOverdue {
+        // These steps may have found ends of jobs on which others depend.
+        if due.hasUnresolved || due.hasUnchecked || due.hasUncounted || due.hasOverdue {
             try await store.resolveRest(reporting: report)
         }
         if due.hasWide, try await store.releaseWide(in: name) { changes.addsJobs = true }

@@ -76,7 +76,11 @@ extension JobWorker {
         for (ended, verdict) in zip(group, verdicts) {
             let record = ended.record
             let token = record.job.token
-            if verdict == .accepted(.completed) {
+            if record.isCompletedByProgram, verdict == .accepted(.completed) {
+                // What follows is left to the upkeep.
+                upkeep.signal()
+                record.part?.didNotCommit()
+            } else if verdict == .accepted(.completed) {
                 if case .completed(let result, let addition) = ended.verdict {
                     results[token.job] = result
                     if let outputs = addition?.outputs { toPublish.append((token.job, outputs)) }
@@ -90,7 +94,8 @@ extension JobWorker {
                 report(
                     .ended(
                         job: token.job, name: record.job.name, attempt: record.job.attempt,
-                        state: state, error: ended.verdict.error))
+                        state: state,
+                        error: state == .completed ? nil : ended.verdict.reason))
             case .fenced:
                 report(.fenced(job: token.job, name: record.job.name, attempt: record.job.attempt))
             }

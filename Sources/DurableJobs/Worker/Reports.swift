@@ -209,7 +209,7 @@ extension Reports.Ended {
             case .postponed(_, let wait): AttemptVerdict.postponed(reason: reason, for: wait)
             case .discarded: AttemptVerdict.discarded(error: reason)
             case .cancelled: AttemptVerdict.cancelled(reason: reason)
-            case .handedBack, .notBegun: end.verdict
+            case .completedByProgram, .handedBack, .notBegun: end.verdict
             }
         end = Reports.Ended(record: record, verdict: verdict)
         end.refusals = refusals
@@ -221,7 +221,7 @@ extension AttemptVerdict {
     /// The verdict with escapes in place of all characters of its reason that are not in ASCII.
     fileprivate var inASCII: AttemptVerdict {
         switch self {
-        case .completed, .handedBack, .notBegun: self
+        case .completed, .completedByProgram, .handedBack, .notBegun: self
         case .retry(let error, let wait): .retry(error: error.inASCII, after: wait)
         case .postponed(let reason, let wait): .postponed(reason: reason.inASCII, for: wait)
         case .discarded(let error): .discarded(error: error.inASCII)

@@ -38,7 +38,7 @@ struct CapacityTests {
     // MARK: Claims
 
     private func takesSeveral(_ queue: OperationQueue) -> Bool {
-        queue.claimsSeveral()
+        queue.claimsMany()
         return queue.snapshot { $0.claimSize(of: 100, cores: 1) > 1 && !$0.hasCompetingWork }
     }
 

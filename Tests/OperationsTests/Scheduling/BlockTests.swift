@@ -16,7 +16,7 @@ extension OperationQueue {
     }
 
     /// Has workers claim many blocks or operations at once.
-    func claimsSeveral() { event { $0.slots.pace.typicalNanoseconds = 1 } }
+    func claimsMany() { event { $0.slots.pace.typicalNanoseconds = 1 } }
 }
 
 private final class Record: Sendable {
@@ -270,7 +270,7 @@ struct BlockTests {
     @Test func blockLearnsItsOperation() async {
         let (queue, record) = (serialQueue(), Record())
         let seen = Locked([Operation]())
-        queue.claimsSeveral()
+        queue.claimsMany()
         queue.isSuspended = true
         for index in 0..<4 {
             queue.addOperation {
@@ -298,7 +298,7 @@ struct BlockTests {
     func runningBlockIsMaterializedByAnotherThread(count: Int) async throws {
         let (queue, record) = (serialQueue(), Record())
         let (begun, gate, completed) = (Signal(), Signal(), Signal())
-        queue.claimsSeveral()
+        queue.claimsMany()
         queue.isSuspended = true
         queue.addOperation {
             begun.send()
@@ -357,7 +357,7 @@ struct BlockTests {
 
     @Test func moreUrgentOperationOvertakesAClaim() async {
         let (queue, record) = (serialQueue(), Record())
-        queue.claimsSeveral()
+        queue.claimsMany()
         queue.isSuspended = true
         queue.addOperation {
             let urgent = BlockOperation { record.append(1) }
@@ -375,7 +375,7 @@ struct BlockTests {
 
     @Test func oneBlockLearnsItsOperationAndTheOthersStayBlocks() async {
         let (queue, counts) = (serialQueue(), Record())
-        queue.claimsSeveral()
+        queue.claimsMany()
         queue.isSuspended = true
         for index in 0..<100 {
             queue.addOperation {
@@ -394,7 +394,7 @@ struct BlockTests {
     func blocksAndOperationsStartInTheOrderOfAddition(seed: UInt64) async {
         var random = SplitMix64(seed: seed)
         let (queue, record) = (serialQueue(), Record())
-        queue.claimsSeveral()
+        queue.claimsMany()
         queue.isSuspended = true
         for index in 0..<500 {
             switch random.below(20) {
@@ -419,7 +419,7 @@ struct BlockTests {
     /// An operation of low priority that a worker has claimed gives way to a block.
     @Test func blockOvertakesClaimedOperationsOfLowPriority() async {
         let (queue, record) = (serialQueue(), Record())
-        queue.claimsSeveral()
+        queue.claimsMany()
         queue.isSuspended = true
         for index in 0..<4 {
             let low = BlockOperation {
@@ -594,7 +594,7 @@ struct BlockTests {
 
     @Test func suspensionHoldsInTheMiddleOfAClaim() async {
         let (queue, record) = (serialQueue(), Record())
-        queue.claimsSeveral()
+        queue.claimsMany()
         queue.isSuspended = true
         for index in 0..<10 {
             queue.addOperation {
@@ -613,7 +613,7 @@ struct BlockTests {
 
     @Test func noBlockWaitsBehindABlockedOne() async {
         let (queue, gate, runs) = (OperationQueue(), Signal(), Tally())
-        queue.claimsSeveral()
+        queue.claimsMany()
         queue.isSuspended = true
         queue.addOperation { gate.wait() }
         for _ in 0..<20 { queue.addOperation { runs.increment() } }

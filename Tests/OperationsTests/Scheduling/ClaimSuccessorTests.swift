@@ -105,7 +105,7 @@ struct ClaimSuccessorTests {
     /// library does not know of.
     @Test func noSuccessorWaitsBehindABlockedOperation() async {
         let (queue, gate, runs) = (OperationQueue(), Signal(), Tally())
-        queue.claimsSeveral()
+        queue.claimsMany()
         queue.isSuspended = true
         let first = BlockOperation {}
         let successor = BlockOperation { runs.increment() }
@@ -123,7 +123,7 @@ struct ClaimSuccessorTests {
     @Test func successorOfHigherPriorityGoesBeforeTheRestOfAClaim() async {
         let (queue, order) = (OperationQueue(), TestRecorder<Int>())
         queue.maxConcurrentOperationCount = 1
-        queue.claimsSeveral()
+        queue.claimsMany()
         queue.isSuspended = true
         let first = BlockOperation {}
         let successor = BlockOperation { order.record(-1) }

@@ -233,7 +233,8 @@ struct NemesisClient {
             let wait = isLong ? settings.longestWaitOfLongJobs : nil
             return SlowWord(
                 path: "\(settings.folder)/\(name)", longestWait: wait ?? settings.longestWait,
-                isObedient: settings.hasObedientJobs && Bool.random(), dependencies: dependencies)
+                isObedient: settings.hasObedientJobs && Bool.random(), dependencies: dependencies,
+                endsInTransaction: settings.isMixed && Int.random(in: 0..<10) == 0)
         }
         // The last job names the others in its arguments, so it is stored after them.
         let first = try await queue.enqueue((1..<group).map { _ in job() }) { _ in

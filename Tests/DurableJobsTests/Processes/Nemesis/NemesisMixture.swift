@@ -48,7 +48,8 @@ final class NemesisMixture: Sendable {
     private func job(after dependencies: [JobID] = [], isRefused: Bool = false) -> SlowWord {
         SlowWord(
             path: "\(settings.folder)/\(UInt64.random(in: 0 ... .max))", longestWait: 20,
-            isObedient: true, dependencies: dependencies, isRefused: isRefused)
+            isObedient: true, dependencies: dependencies, isRefused: isRefused,
+            endsInTransaction: !isRefused && Int.random(in: 0..<4) == 0)
     }
 
     /// Calls a function again and again, as long as there are faults. A store that does not answer

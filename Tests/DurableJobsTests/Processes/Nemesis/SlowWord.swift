@@ -3,11 +3,22 @@ import OperationsRuntime
 import DurableJobFiles
 import DurableJobs
 import Operations
+import OperationsTestSupport
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
 import Foundation
+#endif
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
+#elseif canImport(Darwin)
+import Darwin
 #endif
 
 /// Waits, writes a word that differs at each attempt, waits, and returns the word.
@@ -28,6 +39,9 @@ struct SlowWord: Job {
     var shortestWait = 0
     /// Whether the body kills its process in place of the second wait.
     var isPoison = false
+    /// Whether the body writes to a table of the program, and ends in the same transaction, in
+    /// place of a file.
+    var endsInTransaction = false
 
     /// Many retries with short pauses: a deploy that cannot decode the arguments ends sooner.
     static var defaultTraits: [JobTrait] { [retries(1_000)] }
@@ -52,6 +66,14 @@ struct SlowWord: Job {
         let number = UInt64.random(in: .min ... .max)
         let word = isRefused ? "\(Self.refusedPrefix) \(number)" : "\(number)"
         try await pause(run) { true }
+        if endsInTransaction {
+            try await pause(run) { isChecked.withLock { $0 } }
+            if let text = early.withLock({ $0 }) { throw PermanentFailure(text) }
+            // A transaction blocks its thread.
+            try await onThread { Result { try complete(word, context) } }.get()
+            try await pause(run) { true }
+            return word
+        }
         let staged = try context.stagedFile(for: path)
         try Data(word.utf8).write(to: URL(filePath: staged))
         if isPoison {
@@ -63,6 +85,26 @@ struct SlowWord: Job {
         if let text = early.withLock({ $0 }) { throw PermanentFailure(text) }
         try context.attach(Data(word.utf8))
         return word
+    }
+
+    private struct RolledBack: Error {}
+
+    /// Ends in a transaction that stays open for a while, and that may not be committed. The body
+    /// may not notice that.
+    private func complete(_ word: String, _ context: JobContext) throws {
+        guard let store = NemesisSettings.present?.store else { return }
+        let (isCommitted, notices) = (Int.random(in: 0..<3) > 0, Bool.random())
+        do {
+            try ProgramDatabase(of: store).write { connection in
+                try connection.execute("INSERT INTO effect VALUES (\(context.id.rawValue))")
+                try context.complete(word, in: connection.transaction)
+                // The file has one writer at a time: everybody else waits.
+                usleep(UInt32.random(in: 0...(store.hasPrefix("postgres:") ? 500_000 : 50_000)))
+                guard isCommitted else { throw RolledBack() }
+            }
+        } catch let error as RolledBack {
+            if notices { throw error }
+        }
     }
 
     /// Returns what is wrong if a dependency has not completed. A store that does not answer is no

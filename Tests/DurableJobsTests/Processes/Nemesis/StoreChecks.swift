@@ -21,6 +21,8 @@ struct StoreChecks: Sendable {
     func logCommits(isFile: Bool) async throws {
         try await queue.store.database.transaction(.durable) { session in
             _ = try session.query("CREATE TABLE commits (job BIGINT)")
+            // What jobs write in the transaction in which they end.
+            _ = try session.query("CREATE TABLE effect (job BIGINT)")
             let insert = "INSERT INTO commits VALUES (NEW.id)"
             if !isFile {
                 _ = try session.query(
@@ -118,11 +120,17 @@ struct StoreChecks: Sendable {
     ) async throws -> (wrong: [String], attempts: [JobID: Int]) {
         var wrong = try await twiceCommitted()
         let rows = try await rows()
+        let effects = try await effects()
         let incomplete = Set(rows.filter { $0.state != .completed }.map(\.id))
         wrong += try await batchFindings(confirmed)
         for row in rows {
             let job = try SlowWord.decode(row.arguments, version: 1)
             wrong += deaths.findings(row.deaths)
+            let expected = job.endsInTransaction && row.state == .completed ? 1 : 0
+            let found = effects[row.id.rawValue] ?? 0
+            if found != expected {
+                wrong.append("job \(row.id), which is \(row.state), has \(found) effects")
+            }
             if job.isRefused, row.state == .discarded, row.error.contains("refuse") { continue }
             wrong += deaths.findings(failures: row.deaths)
             if job.isPoison, row.state != .discarded {
@@ -146,6 +154,7 @@ struct StoreChecks: Sendable {
                 wrong.append("job \(row.id) did not complete: \(row.error)")
                 continue
             }
+            if job.endsInTransaction { continue }
             if row.isUnpublished { wrong.append("the file of job \(row.id) is not published") }
             let text = try? String(contentsOfFile: job.path, encoding: .utf8)
             if "\"\(text ?? "")\"" != String(decoding: row.result, as: UTF8.self) {
@@ -166,6 +175,16 @@ struct StoreChecks: Sendable {
             wrong.append("the staged file \(name) is left")
         }
         return (wrong, Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0.attempt) }))
+    }
+
+    /// The number of rows that each job has written.
+    private func effects() async throws -> [Int64: Int64] {
+        let rows = try await queue.store.database.transaction(.relaxed) { session in
+            try session.query("SELECT job, COUNT(*) FROM effect GROUP BY job").map {
+                ($0.integer(0), $0.integer(1))
+            }
+        }
+        return Dictionary(uniqueKeysWithValues: rows)
     }
 
     private func twiceCommitted() async throws -> [String] {
