@@ -50,6 +50,7 @@ final class PostgresDatabase: JobDatabase {
                     for statement in JobSchema.statements(from: 0) {
                         _ = try session.query(statement)
                     }
+                    _ = try session.query(PostgresFunctions.enqueue)
                 }
                 let isNewest = version == 0 || version >= JobSchema.version
                 if isNewest { try JobSchema.prepare(`extension`, session, store: store) }

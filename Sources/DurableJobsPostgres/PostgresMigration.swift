@@ -45,7 +45,7 @@ struct PostgresMigration {
         let found = try await version(link)
         if found < JobSchema.version {
             let changes = JobSchema.changes(from: found)
-            try await changeTables(changes.tables, link)
+            try await changeTables(changes.tables + [PostgresFunctions.enqueue], link)
             try await change(changes.indexes, link)
             try await link.transaction(PostgresBeginning(), translations) { session in
                 for statement in JobSchema.record(from: found) { _ = try session.query(statement) }
@@ -147,14 +147,17 @@ struct PostgresMigration {
             statements.isEmpty ? "" : "BEGIN;\n\(text(statements))COMMIT;\n"
         }
         let added = `extension`?.migration ?? []
-        guard version > 0 else { return transaction(JobSchema.statements(from: 0) + added) }
+        let function = PostgresFunctions.enqueue
+        guard version > 0 else {
+            return transaction(JobSchema.statements(from: 0) + [function] + added)
+        }
         guard version < JobSchema.version else { return transaction(added) }
         let changes = JobSchema.changes(from: version)
         let indexes = changes.indexes.flatMap { index in
             ["DROP INDEX CONCURRENTLY IF EXISTS \(index.name)"]
                 + (index.definition.map { ["CREATE INDEX CONCURRENTLY \(index.name) \($0)"] } ?? [])
         }
-        return transaction(changes.tables) + text(indexes)
+        return transaction(changes.tables + [function]) + text(indexes)
             + transaction(JobSchema.record(from: version) + added)
     }
 }

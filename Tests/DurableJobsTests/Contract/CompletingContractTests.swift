@@ -173,7 +173,7 @@ struct CompletingContractTests {
             #expect(error == .fenced(id))
             #expect(try await rows(queue) == 0)
             try complete(owned.token, with: "second", database, queue)
-            #expect(try await queue.value(of: queue.handle(of: Echo.self, id: id)) == "second")
+            #expect(try await queue.handle(of: Echo.self, id: id).value == "second")
             // A job completes once.
             #expect(throws: JobError.fenced(id)) {
                 try database.write { connection in
