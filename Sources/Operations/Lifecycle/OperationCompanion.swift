@@ -13,8 +13,8 @@ protocol OperationCompanion: AnyObject, Sendable {
     /// Called before the operation is added; throws if the operation could never start.
     func checkAddition(of operation: Operation) throws(OperationMisuse)
 
-    /// Called when the operation has its slot in the queue. The operation is `checkingReadiness` on
-    /// behalf of the caller, which asks whether the operation is ready as soon as this returns.
+    /// Called when the operation has its place in the queue. The operation is `checkingReadiness`
+    /// on behalf of the caller, which asks whether the operation is ready as soon as this returns.
     ///
     /// Until then the operation cannot start, but it may end: a subclass may report that it is
     /// finished. Then `ended` is called before or while this method runs.
@@ -85,7 +85,7 @@ extension Operation {
     }
 
     /// Prepares the operation's companion for the queue, and then checks the operation's readiness.
-    /// The operation has its slot in the queue, and is `checkingReadiness` on the caller's behalf.
+    /// The operation has its place in the queue, and is `checkingReadiness` on the caller's behalf.
     final func arrive(in queue: OperationQueue) {
         companion?.arrived(self, in: queue)
         checkReadiness()

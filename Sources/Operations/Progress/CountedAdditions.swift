@@ -1,3 +1,8 @@
+extension AdditionTurn {
+    /// Each operation is counted, also if a later step cancels it.
+    fileprivate static var counting: AdditionTurn { AdditionTurn(rank: 20) }
+}
+
 /// Counts each addition to a queue in the queue's progress.
 private struct CountingStep: AdditionStep {
     var turn: AdditionTurn { .counting }

@@ -141,6 +141,10 @@ extension OperationQueue {
     }
 }
 
+extension AdditionTurn {
+    fileprivate static var limiting: AdditionTurn { AdditionTurn(rank: 40) }
+}
+
 /// Keeps a queue below its limit; see ``OperationQueue/overflow``.
 private struct LimitingStep: AdditionStep {
     var turn: AdditionTurn { .limiting }

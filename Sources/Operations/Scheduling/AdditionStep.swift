@@ -44,15 +44,13 @@ protocol AdditionStep: Sendable {
     ) throws(OperationMisuse)
 }
 
-/// The order of the steps: the first surrounds the others.
-enum AdditionTurn: Int {
-    /// The scope refuses the addition before anything else has happened.
-    case scope
-    /// Each operation is counted, also if a later step cancels it.
-    case counting
-    /// The queue was shut down. What it refuses takes no room.
-    case refusing
-    case limiting
+/// Where a step stands among those of a queue: the lowest turn surrounds the others. Each feature
+/// declares its own, in a constant; Doors.md has all of them in their order.
+struct AdditionTurn: Hashable {
+    let rank: Int
+
+    /// The queue was shut down, which attempts ask for, too. What is refused takes no room.
+    static var refusing: AdditionTurn { AdditionTurn(rank: 30) }
 }
 
 extension OperationQueue {
@@ -64,7 +62,7 @@ extension OperationQueue {
     /// The caller holds the queue's lock.
     final func insertUnderLock(_ step: any AdditionStep) {
         guard !additionSteps.contains(where: { $0.turn == step.turn }) else { return }
-        let index = additionSteps.firstIndex { $0.turn.rawValue > step.turn.rawValue }
+        let index = additionSteps.firstIndex { $0.turn.rank > step.turn.rank }
         additionSteps.insert(step, at: index ?? additionSteps.endIndex)
         // Who shuts a queue down then looks for operations on hold; who puts one on hold then reads
         // this. One of them must see the other.

@@ -108,7 +108,7 @@ extension QueueState {
         }
         fatalError(
             """
-            unreachable: a queue has something to run, and an executor to which it was qualities.offered for \
+            unreachable: a queue has something to run, and an executor that it was offered to, and \
             that got nothing. Report this as a fault of the library.
             """)
     }

@@ -61,13 +61,6 @@ extension QueueState {
         ring.isReady(place, lane: lane) || ready.rescheduled.isReady(place)
     }
 
-    /// Updates the stored places after the ring has moved its operations.
-    @inline(never)
-    mutating func renumber(_ places: Renumbering) {
-        if !ready.rescheduled.isEmpty { ready.rescheduled.renumber(places, in: ready.order) }
-        if let cursor = ready.order.cursor { ready.order.advance(to: places.first(from: cursor)) }
-    }
-
     // MARK: Claiming
 
     @inline(never)

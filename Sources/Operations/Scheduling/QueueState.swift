@@ -221,7 +221,7 @@ struct QueueState: ~Copyable {
         qualities.marks.renumber(places, tail: ring.tail)
         let renumbering = Renumbering(places: places, tail: ring.tail)
         for claim in slots.claims { claim.renumber { renumbering($0) } }
-        renumber(renumbering)
+        ready.renumber(renumbering)
     }
 
     // MARK: Ready lists

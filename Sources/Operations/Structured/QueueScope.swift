@@ -208,6 +208,11 @@ final class QueueScope: QueueCompanion {
     var earlyEnd: EarlyEnd? { state.withLock { $0.end } }
 }
 
+extension AdditionTurn {
+    /// The scope refuses the addition before anything else has happened.
+    static var scope: AdditionTurn { AdditionTurn(rank: 10) }
+}
+
 extension Operation {
     /// Whether an operation handles this failure: a dependent that is not cancelled runs on the
     /// failure of this operation, or on that of an operation that is cancelled because of it. So

@@ -54,7 +54,7 @@ final class AttemptController: Sendable {
         }
     }
 
-    /// Records that the operation has its slot in a queue; returns false if it has finished
+    /// Records that the operation has its place in a queue; returns false if it has finished
     /// already.
     func arrive(_ arrival: Arrival) -> Bool {
         state.withLock { state in

@@ -5,8 +5,8 @@ import OperationsRuntime
 extension Operation {
     // MARK: Arriving
 
-    /// Prepares the operation's options for its queue. The operation has its slot in the queue, and
-    /// is in the phase *checkingReadiness* on the caller's behalf.
+    /// Prepares the operation's options for its queue. The operation has its place in the queue,
+    /// and is in the phase *checkingReadiness* on the caller's behalf.
     fileprivate final func arrive(_ controller: AttemptController, in queue: OperationQueue) {
         let plan = controller.plan
         let time = queue.time
