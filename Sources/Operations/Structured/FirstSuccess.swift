@@ -17,15 +17,14 @@ extension OperationQueue {
     /// ``withOperationQueue(name:width:onFailure:isolation:_:)`` that these belong to.
     ///
     /// - Parameters:
-    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
-    ///     further settings.
+    ///   - traits: the operation's name, as a string, and further settings.
     ///   - operations: the operations to wait for, in any queues; at least one.
     ///   - cancelsOthers: whether to cancel the others after the first success, with the reason
     ///     ``CancellationReason/replaced(by:)``, and all of them if this operation is cancelled.
     /// - Complexity: O(operations).
     @discardableResult
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait..., firstOf operations: [TypedOperation<Output>],
+        _ traits: any OperationTraitOrName..., firstOf operations: [TypedOperation<Output>],
         cancelsOthers: Bool = false
     ) -> TypedOperation<Output> {
         add(traits, firstOf: operations, cancelsOthers) { try $0.result }
@@ -37,7 +36,7 @@ extension OperationQueue {
     /// As the method for an array of operations.
     @discardableResult
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait..., firstOf first: TypedOperation<Output>,
+        _ traits: any OperationTraitOrName..., firstOf first: TypedOperation<Output>,
         _ rest: TypedOperation<Output>..., cancelsOthers: Bool = false
     ) -> TypedOperation<Output> {
         add(traits, firstOf: [first] + rest, cancelsOthers) { try $0.result }
@@ -50,14 +49,15 @@ extension OperationQueue {
     @discardableResult
     @_disfavoredOverload
     public final func add(
-        _ traits: OperationTrait..., firstOf operations: [Operation], cancelsOthers: Bool = false
+        _ traits: any OperationTraitOrName..., firstOf operations: [Operation],
+        cancelsOthers: Bool = false
     ) -> TypedOperation<Operation> {
         add(traits, firstOf: operations, cancelsOthers) { $0 }
     }
 
     /// - Parameter read: returns the result of the operation that has succeeded first.
     private func add<Element: Operation, Output>(
-        _ traits: [OperationTrait], firstOf operations: [Element], _ cancelsOthers: Bool,
+        _ traits: [any OperationTraitOrName], firstOf operations: [Element], _ cancelsOthers: Bool,
         _ read: @escaping @Sendable (Element) throws -> Output
     ) -> TypedOperation<Output> {
         take(FirstSuccess(FirstDecision(operations, cancelsOthers, read), in: self), traits)

@@ -8,8 +8,7 @@ extension OperationQueue {
     /// the order in which they came; code that adds operations in other ways does not wait.
     ///
     /// - Parameters:
-    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
-    ///     further settings.
+    ///   - traits: the operation's name, as a string, and further settings.
     ///   - capacity: how many operations, waiting or running, the queue may hold with this one.
     ///   - limit: how long to wait for capacity; nil for as long as it takes. It does not limit the
     ///     work, see ``OperationTrait/timeout(_:)``.
@@ -22,7 +21,7 @@ extension OperationQueue {
     ///   Such a wait stops the program.
     @discardableResult
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait..., capacity: Int, within limit: Duration? = nil,
+        _ traits: any OperationTraitOrName..., capacity: Int, within limit: Duration? = nil,
         body: @escaping @Sendable () throws -> Output
     ) async throws -> TypedOperation<Output> {
         try await take(made(body), capacity: capacity, within: limit, traits)
@@ -34,7 +33,7 @@ extension OperationQueue {
     /// As the method for functions that are not async.
     @discardableResult
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait..., capacity: Int, within limit: Duration? = nil,
+        _ traits: any OperationTraitOrName..., capacity: Int, within limit: Duration? = nil,
         body: @escaping @Sendable () async throws -> Output
     ) async throws -> TypedOperation<Output> {
         try await take(TypedOperation(body: body), capacity: capacity, within: limit, traits)
@@ -54,15 +53,14 @@ extension OperationQueue {
     /// counted.
     ///
     /// - Parameters:
-    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
-    ///     further settings.
+    ///   - traits: the operation's name, as a string, and further settings.
     ///   - capacity: how many operations, waiting or running, the queue may hold with this one; 1
     ///     or more.
     ///   - body: the work.
     /// - Returns: the operation; nil if the queue is full, or was shut down. Then nothing is added.
     @discardableResult
     public final func tryAdd<Output: Sendable>(
-        _ traits: OperationTrait..., capacity: Int,
+        _ traits: any OperationTraitOrName..., capacity: Int,
         body: @escaping @Sendable () throws -> Output
     ) -> TypedOperation<Output>? {
         takeUnlessFull(made(body), capacity: capacity, traits)
@@ -74,7 +72,7 @@ extension OperationQueue {
     /// As the method for functions that are not async.
     @discardableResult
     public final func tryAdd<Output: Sendable>(
-        _ traits: OperationTrait..., capacity: Int,
+        _ traits: any OperationTraitOrName..., capacity: Int,
         body: @escaping @Sendable () async throws -> Output
     ) -> TypedOperation<Output>? {
         takeUnlessFull(TypedOperation(body: body), capacity: capacity, traits)
@@ -88,7 +86,7 @@ extension OperationQueue {
     }
 
     private func takeUnlessFull<Output>(
-        _ operation: TypedOperation<Output>, capacity: Int, _ traits: [OperationTrait]
+        _ operation: TypedOperation<Output>, capacity: Int, _ traits: [any OperationTraitOrName]
     ) -> TypedOperation<Output>? {
         if !traits.isEmpty { operation.apply(traits) }
         guard !isShutDown, let reservation = reserveCapacity(below: obeyed(capacity)) else {
@@ -103,7 +101,7 @@ extension OperationQueue {
 
     fileprivate func take<Output>(
         _ operation: TypedOperation<Output>, capacity: Int, within limit: Duration?,
-        _ traits: [OperationTrait]
+        _ traits: [any OperationTraitOrName]
     ) async throws -> TypedOperation<Output> {
         if !traits.isEmpty { operation.apply(traits) }
         // No other operation joins this one while it waits for capacity: it may give up, and is in
@@ -127,7 +125,7 @@ extension _OperationQueueMembers {
     /// As the method for functions of no actor.
     @discardableResult
     public func add<Output: Sendable>(
-        _ traits: OperationTrait..., capacity: Int, within limit: Duration? = nil,
+        _ traits: any OperationTraitOrName..., capacity: Int, within limit: Duration? = nil,
         body: @escaping @MainActor @Sendable () throws -> Output
     ) async throws -> TypedOperation<Output> {
         try await take(

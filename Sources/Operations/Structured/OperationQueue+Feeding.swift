@@ -26,7 +26,7 @@ extension OperationQueue {
     /// - Precondition: not called in an operation of this queue that holds the last slot of its
     ///   width.
     public final func add<Elements: Sequence>(
-        _ traits: OperationTrait..., each elements: Elements,
+        _ traits: any OperationTraitOrName..., each elements: Elements,
         capacity: Int, isolation: isolated (any Actor)? = #isolation,
         body: @escaping @Sendable (Elements.Element) async throws -> Void
     ) async throws where Elements.Element: Sendable {
@@ -41,7 +41,7 @@ extension OperationQueue {
     /// operations of this call and is thrown. An error of an operation is thrown when the sequence
     /// has produced its next element: the error does not interrupt a wait for that element.
     public final func add<AsyncElements: AsyncSequence>(
-        _ traits: OperationTrait..., each elements: AsyncElements,
+        _ traits: any OperationTraitOrName..., each elements: AsyncElements,
         capacity: Int, isolation: isolated (any Actor)? = #isolation,
         body: @escaping @Sendable (AsyncElements.Element) async throws -> Void
     ) async throws where AsyncElements.Element: Sendable {
@@ -49,7 +49,7 @@ extension OperationQueue {
     }
 
     private func feed<Elements: AsyncSequence>(
-        _ elements: Elements, capacity: Int, _ traits: [OperationTrait],
+        _ elements: Elements, capacity: Int, _ traits: [any OperationTraitOrName],
         isolation: isolated (any Actor)?,
         body: @escaping @Sendable (Elements.Element) async throws -> Void
     ) async throws where Elements.Element: Sendable {
@@ -65,7 +65,7 @@ extension OperationQueue {
     }
 
     private func made(
-        _ traits: [OperationTrait], body: @escaping @Sendable () async throws -> Void
+        _ traits: [any OperationTraitOrName], body: @escaping @Sendable () async throws -> Void
     ) -> TypedOperation<Void> {
         let operation = TypedOperation(body: body)
         if !traits.isEmpty { operation.apply(traits) }

@@ -35,7 +35,7 @@ extension OperationQueue {
     /// - Throws: the error of the body; `CancellationError` if the calling task is cancelled;
     ///   ``OperationCancellation`` if the operation is cancelled by other means.
     public final func sharedValue<Output: Sendable>(
-        _ traits: OperationTrait..., by key: some Hashable & Sendable,
+        _ traits: any OperationTraitOrName..., by key: some Hashable & Sendable,
         keepingFor time: Duration? = nil, priority: Operation.QueuePriority = .normal,
         body: @escaping @Sendable () throws -> Output
     ) async throws -> Output {
@@ -47,7 +47,7 @@ extension OperationQueue {
     ///
     /// The operation keeps its slot of the queue's width until the function has returned.
     public final func sharedValue<Output: Sendable>(
-        _ traits: OperationTrait..., by key: some Hashable & Sendable,
+        _ traits: any OperationTraitOrName..., by key: some Hashable & Sendable,
         keepingFor time: Duration? = nil, priority: Operation.QueuePriority = .normal,
         body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
     ) async throws -> Output {
@@ -59,7 +59,7 @@ extension OperationQueue {
     }
 
     fileprivate func share<Output: Sendable>(
-        _ key: OperationKey, _ traits: [OperationTrait], keepingFor time: Duration?,
+        _ key: OperationKey, _ traits: [any OperationTraitOrName], keepingFor time: Duration?,
         _ priority: Operation.QueuePriority, _ make: (KeyedWork) -> TypedOperation<Output>
     ) async throws -> Output {
         try Task.checkCancellation()
@@ -96,7 +96,7 @@ extension OperationQueue {
     /// A function of its own: a task that joins other work releases the operation that it has made
     /// before it waits.
     private func enter<Output: Sendable>(
-        _ table: KeyedWorkTable, _ key: OperationKey, _ traits: [OperationTrait],
+        _ table: KeyedWorkTable, _ key: OperationKey, _ traits: [any OperationTraitOrName],
         _ priority: Operation.QueuePriority, _ new: KeyedWork,
         _ make: (KeyedWork) -> TypedOperation<Output>
     ) -> (work: KeyedWork, ticket: Int) {
@@ -119,7 +119,7 @@ extension _OperationQueueMembers {
     ///
     /// The operation keeps its slot of the queue's width until the function has returned.
     public func sharedValue<Output: Sendable>(
-        _ traits: OperationTrait..., by key: some Hashable & Sendable,
+        _ traits: any OperationTraitOrName..., by key: some Hashable & Sendable,
         keepingFor time: Duration? = nil, priority: Operation.QueuePriority = .normal,
         body: @escaping @MainActor @Sendable () throws -> Output
     ) async throws -> Output {

@@ -9,8 +9,7 @@ extension OperationQueue {
     /// ```
     ///
     /// - Parameters:
-    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
-    ///     further settings. In a task with a name, outside of operations, that name is the
+    ///   - traits: the operation's name, as a string, and further settings. In a task with a name, outside of operations, that name is the
     ///     default.
     ///   - body: the work, run on a worker thread, once unless a trait repeats it. Its return value
     ///     is the operation's ``TypedOperation/value``; an error that it throws is the operation's
@@ -18,7 +17,7 @@ extension OperationQueue {
     @discardableResult
     @inlinable
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait...,
+        _ traits: any OperationTraitOrName...,
         body: @escaping @Sendable () throws -> Output
     ) -> TypedOperation<Output> {
         take(made(body), traits)
@@ -31,34 +30,10 @@ extension OperationQueue {
     @discardableResult
     @inlinable
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait...,
+        _ traits: any OperationTraitOrName...,
         body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
     ) -> TypedOperation<Output> {
         take(TypedOperation(body: body), traits)
-    }
-
-    /// Adds a function as an operation with a result, under a name that is not a literal.
-    ///
-    /// ```swift
-    /// for file in files { queue.add(file.name) { try index(file) } }
-    /// ```
-    @discardableResult
-    @_disfavoredOverload
-    public final func add<Output: Sendable>(
-        _ name: String, _ traits: OperationTrait...,
-        body: @escaping @Sendable () throws -> Output
-    ) -> TypedOperation<Output> {
-        take(made(body), [.name(name)] + traits)
-    }
-
-    /// Adds an async function as an operation with a result, under a name that is not a literal.
-    @discardableResult
-    @_disfavoredOverload
-    public final func add<Output: Sendable>(
-        _ name: String, _ traits: OperationTrait...,
-        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
-    ) -> TypedOperation<Output> {
-        take(TypedOperation(body: body), [.name(name)] + traits)
     }
 
     /// Adds a function that runs after other operations, with their results, in their order.
@@ -72,7 +47,7 @@ extension OperationQueue {
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
-        _ traits: OperationTrait...,
+        _ traits: any OperationTraitOrName...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body: @escaping @Sendable (First, repeat each Rest) throws -> Output
     ) -> TypedOperation<Output> {
@@ -85,7 +60,7 @@ extension OperationQueue {
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
-        _ traits: OperationTrait...,
+        _ traits: any OperationTraitOrName...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body:
             nonisolated(nonsending) @escaping @Sendable (First, repeat each Rest) async throws ->
@@ -98,7 +73,7 @@ extension OperationQueue {
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
-        _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
+        _ traits: any OperationTraitOrName..., after inputs: [TypedOperation<Input>],
         body: @escaping @Sendable ([Input]) throws -> Output
     ) -> TypedOperation<Output> {
         let operation = made { try body(inputs.map { try $0.result }) }
@@ -111,7 +86,7 @@ extension OperationQueue {
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
-        _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
+        _ traits: any OperationTraitOrName..., after inputs: [TypedOperation<Input>],
         body: nonisolated(nonsending) @escaping @Sendable ([Input]) async throws -> Output
     ) -> TypedOperation<Output> {
         take(TypedOperation(after: inputs, body: body), traits)
@@ -127,12 +102,11 @@ extension OperationQueue {
     ///
     /// - Parameters:
     ///   - operation: an operation of any class.
-    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
-    ///     further settings.
+    ///   - traits: the operation's name, as a string, and further settings.
     /// - Precondition: as for ``addOperation(_:)-(Operation)``.
     @discardableResult
     public final func add<Added: Operation>(
-        _ operation: Added, _ traits: OperationTrait...
+        _ operation: Added, _ traits: any OperationTraitOrName...
     ) -> Added {
         if !traits.isEmpty { operation.apply(traits) }
         addOperation(operation)
@@ -164,7 +138,7 @@ extension OperationQueue {
     /// unfinished operation to use in its place.
     @usableFromInline
     final func take<Output>(
-        _ operation: TypedOperation<Output>, _ traits: [OperationTrait]
+        _ operation: TypedOperation<Output>, _ traits: [any OperationTraitOrName]
     ) -> TypedOperation<Output> {
         if !traits.isEmpty {
             operation.apply(traits)

@@ -28,7 +28,7 @@ extension _OperationQueueMembers {
     /// The operation keeps its slot of the queue's width while its body waits for the main actor.
     @discardableResult
     public func add<Output: Sendable>(
-        _ traits: OperationTrait...,
+        _ traits: any OperationTraitOrName...,
         body: @escaping @MainActor @Sendable () throws -> Output
     ) -> TypedOperation<Output> {
         take(TypedOperation(onMainActor: body), traits)
@@ -41,7 +41,7 @@ extension _OperationQueueMembers {
     /// ```
     @discardableResult
     public func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
-        _ traits: OperationTrait...,
+        _ traits: any OperationTraitOrName...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body: @escaping @MainActor @Sendable (First, repeat each Rest) throws -> Output
     ) -> TypedOperation<Output> {
@@ -56,7 +56,7 @@ extension _OperationQueueMembers {
     /// their results.
     @discardableResult
     public func add<Output: Sendable, Input: Sendable>(
-        _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
+        _ traits: any OperationTraitOrName..., after inputs: [TypedOperation<Input>],
         body: @escaping @MainActor @Sendable ([Input]) throws -> Output
     ) -> TypedOperation<Output> {
         let operation = TypedOperation { try await body(inputs.map { try $0.result }) }
@@ -64,33 +64,52 @@ extension _OperationQueueMembers {
         return take(operation, traits)
     }
 
+    /// Adds a function that runs on the main actor after another operation, whatever its result is.
+    @discardableResult
+    @_disfavoredOverload
+    public func add<Output: Sendable>(
+        _ traits: any OperationTraitOrName..., after operation: Operation,
+        on condition: DependencyCondition = .success,
+        body: @escaping @MainActor @Sendable (()) throws -> Output
+    ) -> TypedOperation<Output> {
+        add(
+            traits, after: [operation], on: condition,
+            TypedOperation(onMainActor: { try body(()) }))
+    }
+
     /// Adds a function that runs on the main actor after other operations, whatever their results
     /// are.
     @discardableResult
     @_disfavoredOverload
     public func add<Output: Sendable>(
-        _ traits: OperationTrait..., after first: Operation, _ rest: Operation...,
+        _ traits: any OperationTraitOrName...,
+        after first: Operation, _ second: Operation, _ rest: Operation...,
         on condition: DependencyCondition = .success,
         body: @escaping @MainActor @Sendable () throws -> Output
     ) -> TypedOperation<Output> {
-        add(traits, after: [first] + rest, on: condition, TypedOperation(onMainActor: body))
+        add(
+            traits, after: [first, second] + rest, on: condition,
+            TypedOperation(onMainActor: body))
     }
 
     /// Adds a function that runs on the main actor after a list of operations, whatever their
     /// results are.
     @discardableResult
+    @_disfavoredOverload
     public func add<Output: Sendable>(
-        _ traits: OperationTrait..., after operations: [Operation],
+        _ traits: any OperationTraitOrName..., after operations: [Operation],
         on condition: DependencyCondition = .success,
-        body: @escaping @MainActor @Sendable () throws -> Output
+        body: @escaping @MainActor @Sendable (()) throws -> Output
     ) -> TypedOperation<Output> {
-        add(traits, after: operations, on: condition, TypedOperation(onMainActor: body))
+        add(
+            traits, after: operations, on: condition,
+            TypedOperation(onMainActor: { try body(()) }))
     }
 
     /// Adds a function that runs on the main actor if another operation fails, with the error.
     @discardableResult
     public func add<Output: Sendable>(
-        _ traits: OperationTrait..., onFailureOf operation: Operation,
+        _ traits: any OperationTraitOrName..., onFailureOf operation: Operation,
         body: @escaping @MainActor @Sendable (any Error) throws -> Output
     ) -> TypedOperation<Output> {
         add(

@@ -1,24 +1,54 @@
-// Operations that take the results of others. They depend on these, and run only if all have
-// succeeded.
+// Operations with traits, and operations that take the results of others. These depend on the
+// others, and run only if all have succeeded.
 
 extension TypedOperation {
+    /// Makes an operation with traits that runs a function on a worker thread.
+    ///
+    /// ```swift
+    /// let upload = TypedOperation("upload", .retry(3)) { try send(report) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - first: the operation's name, as a string, or another setting.
+    ///   - rest: further settings.
+    ///   - body: the work.
+    public convenience init(
+        _ first: any OperationTraitOrName, _ rest: any OperationTraitOrName...,
+        body: @escaping @Sendable () throws -> Output
+    ) {
+        self.init(body: body)
+        apply([first] + rest)
+    }
+
+    /// Makes an operation with traits that runs an async function.
+    public convenience init(
+        _ first: any OperationTraitOrName, _ rest: any OperationTraitOrName...,
+        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
+    ) {
+        self.init(body: body)
+        apply([first] + rest)
+    }
+
     /// Makes an operation that runs after others, with their results, in their order.
     ///
     /// If one of the other operations fails or is cancelled, the new operation is cancelled, with
     /// that as the reason.
     @inlinable
     public convenience init<First: Sendable, each Rest: Sendable>(
+        _ traits: any OperationTraitOrName...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body: @escaping @Sendable (First, repeat each Rest) throws -> Output
     ) {
         self.init { try body(first.result, repeat (each rest).result) }
         depend(on: first, repeat each rest)
+        if !traits.isEmpty { apply(traits) }
     }
 
     /// Makes an operation with an async body that runs after others, with their results, in their
     /// order.
     @inlinable
     public convenience init<First: Sendable, each Rest: Sendable>(
+        _ traits: any OperationTraitOrName...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body:
             nonisolated(nonsending) @escaping @Sendable (First, repeat each Rest) async throws ->
@@ -26,16 +56,18 @@ extension TypedOperation {
     ) {
         self.init { try await body(first.result, repeat (each rest).result) }
         depend(on: first, repeat each rest)
+        if !traits.isEmpty { apply(traits) }
     }
 
     /// Makes an operation that runs after any number of others of one type, with their results.
     @inlinable
     public convenience init<Input: Sendable>(
-        after inputs: [TypedOperation<Input>],
+        _ traits: any OperationTraitOrName..., after inputs: [TypedOperation<Input>],
         body: @escaping @Sendable ([Input]) throws -> Output
     ) {
         self.init { try body(inputs.map { try $0.result }) }
         depend(on: inputs)
+        if !traits.isEmpty { apply(traits) }
     }
 
     /// Makes an operation with an async body that runs after any number of others of one type.
@@ -43,11 +75,12 @@ extension TypedOperation {
     /// The body gets the results of these operations.
     @inlinable
     public convenience init<Input: Sendable>(
-        after inputs: [TypedOperation<Input>],
+        _ traits: any OperationTraitOrName..., after inputs: [TypedOperation<Input>],
         body: nonisolated(nonsending) @escaping @Sendable ([Input]) async throws -> Output
     ) {
         self.init { try await body(inputs.map { try $0.result }) }
         depend(on: inputs)
+        if !traits.isEmpty { apply(traits) }
     }
 }
 
