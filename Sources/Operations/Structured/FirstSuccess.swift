@@ -25,9 +25,10 @@ extension OperationQueue {
     @discardableResult
     public final func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., firstOf operations: [TypedOperation<Output>],
-        cancelsOthers: Bool = false
+        cancelsOthers: Bool = false,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        add(traits, firstOf: operations, cancelsOthers) { try $0.result }
+        add(traits, firstOf: operations, cancelsOthers, CallSite(file, line)) { try $0.result }
     }
 
     /// Adds an operation that ends with the first success of several operations, and has its
@@ -37,9 +38,10 @@ extension OperationQueue {
     @discardableResult
     public final func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., firstOf first: TypedOperation<Output>,
-        _ rest: TypedOperation<Output>..., cancelsOthers: Bool = false
+        _ rest: TypedOperation<Output>..., cancelsOthers: Bool = false,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        add(traits, firstOf: [first] + rest, cancelsOthers) { try $0.result }
+        add(traits, firstOf: [first] + rest, cancelsOthers, CallSite(file, line)) { try $0.result }
     }
 
     /// Adds an operation that ends with the first success of several operations without results,
@@ -50,17 +52,21 @@ extension OperationQueue {
     @_disfavoredOverload
     public final func add(
         _ traits: any OperationTraitOrName..., firstOf operations: [Operation],
-        cancelsOthers: Bool = false
+        cancelsOthers: Bool = false,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Operation> {
-        add(traits, firstOf: operations, cancelsOthers) { $0 }
+        add(traits, firstOf: operations, cancelsOthers, CallSite(file, line)) { $0 }
     }
 
     /// - Parameter read: returns the result of the operation that has succeeded first.
     private func add<Element: Operation, Output>(
         _ traits: [any OperationTraitOrName], firstOf operations: [Element], _ cancelsOthers: Bool,
+        _ site: CallSite,
         _ read: @escaping @Sendable (Element) throws -> Output
     ) -> TypedOperation<Output> {
-        take(FirstSuccess(FirstDecision(operations, cancelsOthers, read), in: self), traits)
+        let operation = FirstSuccess(FirstDecision(operations, cancelsOthers, read), in: self)
+        operation.site = site
+        return take(operation, traits)
     }
 }
 

@@ -22,9 +22,10 @@ extension OperationQueue {
     @discardableResult
     public final func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., capacity: Int, within limit: Duration? = nil,
-        body: @escaping @Sendable () throws -> Output
+        body: @escaping @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws -> TypedOperation<Output> {
-        try await take(made(body), capacity: capacity, within: limit, traits)
+        try await take(made(body).at(file, line), capacity: capacity, within: limit, traits)
     }
 
     /// Adds an async function as an operation, once fewer than `capacity` operations are in the
@@ -34,9 +35,11 @@ extension OperationQueue {
     @discardableResult
     public final func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., capacity: Int, within limit: Duration? = nil,
-        body: @escaping @Sendable () async throws -> Output
+        body: @escaping @Sendable () async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws -> TypedOperation<Output> {
-        try await take(TypedOperation(body: body), capacity: capacity, within: limit, traits)
+        try await take(
+            TypedOperation(body: body).at(file, line), capacity: capacity, within: limit, traits)
     }
 
     /// Adds a function as an operation, if fewer than `capacity` operations are in the queue.
@@ -61,9 +64,10 @@ extension OperationQueue {
     @discardableResult
     public final func tryAdd<Output: Sendable>(
         _ traits: any OperationTraitOrName..., capacity: Int,
-        body: @escaping @Sendable () throws -> Output
+        body: @escaping @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output>? {
-        takeUnlessFull(made(body), capacity: capacity, traits)
+        takeUnlessFull(made(body).at(file, line), capacity: capacity, traits)
     }
 
     /// Adds an async function as an operation, if fewer than `capacity` operations are in the
@@ -73,9 +77,11 @@ extension OperationQueue {
     @discardableResult
     public final func tryAdd<Output: Sendable>(
         _ traits: any OperationTraitOrName..., capacity: Int,
-        body: @escaping @Sendable () async throws -> Output
+        body: @escaping @Sendable () async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output>? {
-        takeUnlessFull(TypedOperation(body: body), capacity: capacity, traits)
+        takeUnlessFull(
+            TypedOperation(body: body).at(file, line), capacity: capacity, traits)
     }
 
     /// The capacity for an addition that asks for this one: a queue that drops the newest
@@ -126,9 +132,11 @@ extension _OperationQueueMembers {
     @discardableResult
     public func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., capacity: Int, within limit: Duration? = nil,
-        body: @escaping @MainActor @Sendable () throws -> Output
+        body: @escaping @MainActor @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws -> TypedOperation<Output> {
         try await take(
-            TypedOperation(onMainActor: body), capacity: capacity, within: limit, traits)
+            TypedOperation(onMainActor: body).at(file, line), capacity: capacity, within: limit,
+            traits)
     }
 }

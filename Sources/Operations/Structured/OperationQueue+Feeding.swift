@@ -28,11 +28,12 @@ extension OperationQueue {
     public final func add<Elements: Sequence>(
         _ traits: any OperationTraitOrName..., each elements: Elements,
         capacity: Int, isolation: isolated (any Actor)? = #isolation,
-        body: @escaping @Sendable (Elements.Element) async throws -> Void
+        body: @escaping @Sendable (Elements.Element) async throws -> Void,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws where Elements.Element: Sendable {
         try await feed(
-            SyncSequenceAdapter(elements), capacity: capacity, traits, isolation: isolation,
-            body: body)
+            SyncSequenceAdapter(elements), capacity: capacity, traits, CallSite(file, line),
+            isolation: isolation, body: body)
     }
 
     /// Adds an operation for each element of an async sequence, up to a given number at a time.
@@ -43,13 +44,16 @@ extension OperationQueue {
     public final func add<AsyncElements: AsyncSequence>(
         _ traits: any OperationTraitOrName..., each elements: AsyncElements,
         capacity: Int, isolation: isolated (any Actor)? = #isolation,
-        body: @escaping @Sendable (AsyncElements.Element) async throws -> Void
+        body: @escaping @Sendable (AsyncElements.Element) async throws -> Void,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws where AsyncElements.Element: Sendable {
-        try await feed(elements, capacity: capacity, traits, isolation: isolation, body: body)
+        try await feed(
+            elements, capacity: capacity, traits, CallSite(file, line), isolation: isolation,
+            body: body)
     }
 
     private func feed<Elements: AsyncSequence>(
-        _ elements: Elements, capacity: Int, _ traits: [any OperationTraitOrName],
+        _ elements: Elements, capacity: Int, _ traits: [any OperationTraitOrName], _ site: CallSite,
         isolation: isolated (any Actor)?,
         body: @escaping @Sendable (Elements.Element) async throws -> Void
     ) async throws where Elements.Element: Sendable {
@@ -60,14 +64,16 @@ extension OperationQueue {
         }
         let window = FeedWindow(of: self, limit: capacity)
         try await window.feed(elements, isolation: isolation) { element in
-            (made(traits) { try await body(element) }, nil)
+            (made(traits, site) { try await body(element) }, nil)
         }
     }
 
     private func made(
-        _ traits: [any OperationTraitOrName], body: @escaping @Sendable () async throws -> Void
+        _ traits: [any OperationTraitOrName], _ site: CallSite,
+        body: @escaping @Sendable () async throws -> Void
     ) -> TypedOperation<Void> {
         let operation = TypedOperation(body: body)
+        operation.site = site
         if !traits.isEmpty { operation.apply(traits) }
         applyQueueQuality(to: operation)
         return operation

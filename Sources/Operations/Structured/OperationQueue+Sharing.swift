@@ -37,9 +37,12 @@ extension OperationQueue {
     public final func sharedValue<Output: Sendable>(
         _ traits: any OperationTraitOrName..., by key: some Hashable & Sendable,
         keepingFor time: Duration? = nil, priority: Operation.QueuePriority = .normal,
-        body: @escaping @Sendable () throws -> Output
+        body: @escaping @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws -> Output {
-        try await share(OperationKey(key), traits, keepingFor: time, priority) { _ in made(body) }
+        try await share(OperationKey(key), traits, keepingFor: time, priority) { _ in
+            made(body).at(file, line)
+        }
     }
 
     /// Returns the result of asynchronous work that several tasks need at the same time, and that
@@ -49,12 +52,13 @@ extension OperationQueue {
     public final func sharedValue<Output: Sendable>(
         _ traits: any OperationTraitOrName..., by key: some Hashable & Sendable,
         keepingFor time: Duration? = nil, priority: Operation.QueuePriority = .normal,
-        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
+        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws -> Output {
         try await share(OperationKey(key), traits, keepingFor: time, priority) { work in
             TypedOperation { () async throws -> Output in
                 try await KeyedWork.$current.withValue(work) { try await body() }
-            }
+            }.at(file, line)
         }
     }
 
@@ -121,10 +125,11 @@ extension _OperationQueueMembers {
     public func sharedValue<Output: Sendable>(
         _ traits: any OperationTraitOrName..., by key: some Hashable & Sendable,
         keepingFor time: Duration? = nil, priority: Operation.QueuePriority = .normal,
-        body: @escaping @MainActor @Sendable () throws -> Output
+        body: @escaping @MainActor @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws -> Output {
         try await share(OperationKey(key), traits, keepingFor: time, priority) { _ in
-            TypedOperation(onMainActor: body)
+            TypedOperation(onMainActor: body).at(file, line)
         }
     }
 }

@@ -39,14 +39,17 @@ public struct OperationTrait: Sendable {
 ///
 /// Programs do not conform types of their own to the protocol.
 public protocol OperationTraitOrName: Sendable {
+    /// The setting.
     var _trait: OperationTrait { get }
 }
 
 extension OperationTrait: OperationTraitOrName {
+    /// The trait itself.
     public var _trait: OperationTrait { self }
 }
 
 extension String: OperationTraitOrName {
+    /// The string as the name of an operation.
     public var _trait: OperationTrait { .name(self) }
 }
 

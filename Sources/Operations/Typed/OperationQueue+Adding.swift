@@ -18,9 +18,10 @@ extension OperationQueue {
     @inlinable
     public final func add<Output: Sendable>(
         _ traits: any OperationTraitOrName...,
-        body: @escaping @Sendable () throws -> Output
+        body: @escaping @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        take(made(body), traits)
+        take(made(body).at(file, line), traits)
     }
 
     /// Adds an async function as an operation with a result.
@@ -31,9 +32,10 @@ extension OperationQueue {
     @inlinable
     public final func add<Output: Sendable>(
         _ traits: any OperationTraitOrName...,
-        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
+        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        take(TypedOperation(body: body), traits)
+        take(TypedOperation(body: body).at(file, line), traits)
     }
 
     /// Adds a function that runs after other operations, with their results, in their order.
@@ -49,11 +51,12 @@ extension OperationQueue {
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
         _ traits: any OperationTraitOrName...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
-        body: @escaping @Sendable (First, repeat each Rest) throws -> Output
+        body: @escaping @Sendable (First, repeat each Rest) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
         let operation = made { try body(first.result, repeat (each rest).result) }
         operation.depend(on: first, repeat each rest)
-        return take(operation, traits)
+        return take(operation.at(file, line), traits)
     }
 
     /// Adds an async function that runs after other operations, with their results, in their order.
@@ -64,9 +67,12 @@ extension OperationQueue {
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body:
             nonisolated(nonsending) @escaping @Sendable (First, repeat each Rest) async throws ->
-            Output
+            Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        take(TypedOperation(after: first, repeat each rest, body: body), traits)
+        take(
+            TypedOperation(after: first, repeat each rest, body: body, file: file, line: line),
+            traits)
     }
 
     /// Adds a function that runs after any number of operations of one type, with their results.
@@ -74,11 +80,12 @@ extension OperationQueue {
     @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
         _ traits: any OperationTraitOrName..., after inputs: [TypedOperation<Input>],
-        body: @escaping @Sendable ([Input]) throws -> Output
+        body: @escaping @Sendable ([Input]) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
         let operation = made { try body(inputs.map { try $0.result }) }
         operation.depend(on: inputs)
-        return take(operation, traits)
+        return take(operation.at(file, line), traits)
     }
 
     /// Adds an async function that runs after any number of operations of one type, with their
@@ -87,9 +94,10 @@ extension OperationQueue {
     @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
         _ traits: any OperationTraitOrName..., after inputs: [TypedOperation<Input>],
-        body: nonisolated(nonsending) @escaping @Sendable ([Input]) async throws -> Output
+        body: nonisolated(nonsending) @escaping @Sendable ([Input]) async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        take(TypedOperation(after: inputs, body: body), traits)
+        take(TypedOperation(after: inputs, body: body, file: file, line: line), traits)
     }
 }
 

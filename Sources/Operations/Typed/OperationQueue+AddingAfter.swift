@@ -28,9 +28,10 @@ extension OperationQueue {
     public final func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., after operation: Operation,
         on condition: DependencyCondition = .success,
-        body: @escaping @Sendable (()) throws -> Output
+        body: @escaping @Sendable (()) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        add(traits, after: [operation], on: condition, made { try body(()) })
+        add(traits, after: [operation], on: condition, made { try body(()) }.at(file, line))
     }
 
     /// Adds an async function that runs after another operation, whatever its result is.
@@ -39,11 +40,12 @@ extension OperationQueue {
     public final func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., after operation: Operation,
         on condition: DependencyCondition = .success,
-        body: nonisolated(nonsending) @escaping @Sendable (()) async throws -> Output
+        body: nonisolated(nonsending) @escaping @Sendable (()) async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
         add(
             traits, after: [operation], on: condition,
-            TypedOperation { () async throws in try await body(()) })
+            TypedOperation { () async throws in try await body(()) }.at(file, line))
     }
 
     /// Adds a function that runs after other operations, whatever their results are.
@@ -59,9 +61,10 @@ extension OperationQueue {
         _ traits: any OperationTraitOrName...,
         after first: Operation, _ second: Operation, _ rest: Operation...,
         on condition: DependencyCondition = .success,
-        body: @escaping @Sendable () throws -> Output
+        body: @escaping @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        add(traits, after: [first, second] + rest, on: condition, made(body))
+        add(traits, after: [first, second] + rest, on: condition, made(body).at(file, line))
     }
 
     /// Adds an async function that runs after other operations, whatever their results are.
@@ -71,9 +74,12 @@ extension OperationQueue {
         _ traits: any OperationTraitOrName...,
         after first: Operation, _ second: Operation, _ rest: Operation...,
         on condition: DependencyCondition = .success,
-        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
+        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        add(traits, after: [first, second] + rest, on: condition, TypedOperation(body: body))
+        add(
+            traits, after: [first, second] + rest, on: condition,
+            TypedOperation(body: body).at(file, line))
     }
 
     /// Adds a function that runs after a list of operations, whatever their results are.
@@ -94,9 +100,10 @@ extension OperationQueue {
     public final func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., after operations: [Operation],
         on condition: DependencyCondition = .success,
-        body: @escaping @Sendable (()) throws -> Output
+        body: @escaping @Sendable (()) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        add(traits, after: operations, on: condition, made { try body(()) })
+        add(traits, after: operations, on: condition, made { try body(()) }.at(file, line))
     }
 
     /// Adds an async function that runs after a list of operations, whatever their results are.
@@ -105,11 +112,12 @@ extension OperationQueue {
     public final func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., after operations: [Operation],
         on condition: DependencyCondition = .success,
-        body: nonisolated(nonsending) @escaping @Sendable (()) async throws -> Output
+        body: nonisolated(nonsending) @escaping @Sendable (()) async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
         add(
             traits, after: operations, on: condition,
-            TypedOperation { () async throws in try await body(()) })
+            TypedOperation { () async throws in try await body(()) }.at(file, line))
     }
 
     final func add<Output>(
@@ -141,24 +149,26 @@ extension OperationQueue {
     @discardableResult
     public final func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., onFailureOf operation: Operation,
-        body: @escaping @Sendable (any Error) throws -> Output
+        body: @escaping @Sendable (any Error) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
         add(
             traits, after: [operation], on: .failure,
-            made { try body(try operation.failureToHandle) })
+            made { try body(try operation.failureToHandle) }.at(file, line))
     }
 
     /// Adds an async function that runs if another operation fails, with the error.
     @discardableResult
     public final func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., onFailureOf operation: Operation,
-        body: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output
+        body: nonisolated(nonsending) @escaping @Sendable (any Error) async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
         add(
             traits, after: [operation], on: .failure,
             TypedOperation { () async throws in
                 try await body(try operation.failureToHandle)
-            })
+            }.at(file, line))
     }
 }
 

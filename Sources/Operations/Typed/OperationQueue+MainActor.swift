@@ -29,9 +29,10 @@ extension _OperationQueueMembers {
     @discardableResult
     public func add<Output: Sendable>(
         _ traits: any OperationTraitOrName...,
-        body: @escaping @MainActor @Sendable () throws -> Output
+        body: @escaping @MainActor @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        take(TypedOperation(onMainActor: body), traits)
+        take(TypedOperation(onMainActor: body).at(file, line), traits)
     }
 
     /// Adds a function that runs on the main actor after other operations, with their results.
@@ -43,13 +44,12 @@ extension _OperationQueueMembers {
     public func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
         _ traits: any OperationTraitOrName...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
-        body: @escaping @MainActor @Sendable (First, repeat each Rest) throws -> Output
+        body: @escaping @MainActor @Sendable (First, repeat each Rest) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        let operation = TypedOperation {
-            try await body(first.result, repeat (each rest).result)
-        }
+        let operation = TypedOperation(onMainActor: { try body(first.result, repeat (each rest).result) })
         operation.depend(on: first, repeat each rest)
-        return take(operation, traits)
+        return take(operation.at(file, line), traits)
     }
 
     /// Adds a function that runs on the main actor after any number of operations of one type, with
@@ -57,11 +57,12 @@ extension _OperationQueueMembers {
     @discardableResult
     public func add<Output: Sendable, Input: Sendable>(
         _ traits: any OperationTraitOrName..., after inputs: [TypedOperation<Input>],
-        body: @escaping @MainActor @Sendable ([Input]) throws -> Output
+        body: @escaping @MainActor @Sendable ([Input]) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        let operation = TypedOperation { try await body(inputs.map { try $0.result }) }
+        let operation = TypedOperation(onMainActor: { try body(inputs.map { try $0.result }) })
         operation.depend(on: inputs)
-        return take(operation, traits)
+        return take(operation.at(file, line), traits)
     }
 
     /// Adds a function that runs on the main actor after another operation, whatever its result is.
@@ -70,11 +71,12 @@ extension _OperationQueueMembers {
     public func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., after operation: Operation,
         on condition: DependencyCondition = .success,
-        body: @escaping @MainActor @Sendable (()) throws -> Output
+        body: @escaping @MainActor @Sendable (()) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
         add(
             traits, after: [operation], on: condition,
-            TypedOperation(onMainActor: { try body(()) }))
+            TypedOperation(onMainActor: { try body(()) }).at(file, line))
     }
 
     /// Adds a function that runs on the main actor after other operations, whatever their results
@@ -85,11 +87,12 @@ extension _OperationQueueMembers {
         _ traits: any OperationTraitOrName...,
         after first: Operation, _ second: Operation, _ rest: Operation...,
         on condition: DependencyCondition = .success,
-        body: @escaping @MainActor @Sendable () throws -> Output
+        body: @escaping @MainActor @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
         add(
             traits, after: [first, second] + rest, on: condition,
-            TypedOperation(onMainActor: body))
+            TypedOperation(onMainActor: body).at(file, line))
     }
 
     /// Adds a function that runs on the main actor after a list of operations, whatever their
@@ -99,24 +102,24 @@ extension _OperationQueueMembers {
     public func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., after operations: [Operation],
         on condition: DependencyCondition = .success,
-        body: @escaping @MainActor @Sendable (()) throws -> Output
+        body: @escaping @MainActor @Sendable (()) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
         add(
             traits, after: operations, on: condition,
-            TypedOperation(onMainActor: { try body(()) }))
+            TypedOperation(onMainActor: { try body(()) }).at(file, line))
     }
 
     /// Adds a function that runs on the main actor if another operation fails, with the error.
     @discardableResult
     public func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., onFailureOf operation: Operation,
-        body: @escaping @MainActor @Sendable (any Error) throws -> Output
+        body: @escaping @MainActor @Sendable (any Error) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
         add(
             traits, after: [operation], on: .failure,
-            TypedOperation { () async throws in
-                try await body(try operation.failureToHandle)
-            })
+            TypedOperation(onMainActor: { try body(try operation.failureToHandle) }).at(file, line))
     }
 }
 

@@ -39,13 +39,13 @@ extension OperationQueue {
     @available(*, unavailable, renamed: "cancelAllOperations()")
     public final func cancelAll() { cancelAllOperations() }
 
-    /// Not available: use ``init(name:width:order:)``.
+    /// Not available: use ``init(name:width:order:file:line:)``.
     @available(*, unavailable, renamed: "init(width:)")
     public convenience init(maxConcurrentOperationCount: Int) {
         self.init(width: maxConcurrentOperationCount)
     }
 
-    /// Not available: use ``init(name:width:order:)``.
+    /// Not available: use ``init(name:width:order:file:line:)``.
     @available(*, unavailable, renamed: "init(name:)")
     public convenience init(label: String) { self.init(name: label) }
 

@@ -1,5 +1,5 @@
 extension _OperationQueueMembers {
-    /// How many operations may run at the same time, as ``init(name:width:order:)`` takes it.
+    /// How many operations may run at the same time, as ``init(name:width:order:file:line:)`` takes it.
     ///
     /// ```swift
     /// queue.width = 4

@@ -14,18 +14,22 @@ extension TypedOperation {
     ///   - body: the work.
     public convenience init(
         _ first: any OperationTraitOrName, _ rest: any OperationTraitOrName...,
-        body: @escaping @Sendable () throws -> Output
+        body: @escaping @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) {
         self.init(body: body)
+        site = CallSite(file, line)
         apply([first] + rest)
     }
 
     /// Makes an operation with traits that runs an async function.
     public convenience init(
         _ first: any OperationTraitOrName, _ rest: any OperationTraitOrName...,
-        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
+        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) {
         self.init(body: body)
+        site = CallSite(file, line)
         apply([first] + rest)
     }
 
@@ -37,10 +41,12 @@ extension TypedOperation {
     public convenience init<First: Sendable, each Rest: Sendable>(
         _ traits: any OperationTraitOrName...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
-        body: @escaping @Sendable (First, repeat each Rest) throws -> Output
+        body: @escaping @Sendable (First, repeat each Rest) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) {
         self.init { try body(first.result, repeat (each rest).result) }
         depend(on: first, repeat each rest)
+        site = CallSite(file, line)
         if !traits.isEmpty { apply(traits) }
     }
 
@@ -52,10 +58,12 @@ extension TypedOperation {
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body:
             nonisolated(nonsending) @escaping @Sendable (First, repeat each Rest) async throws ->
-            Output
+            Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) {
         self.init { try await body(first.result, repeat (each rest).result) }
         depend(on: first, repeat each rest)
+        site = CallSite(file, line)
         if !traits.isEmpty { apply(traits) }
     }
 
@@ -63,10 +71,12 @@ extension TypedOperation {
     @inlinable
     public convenience init<Input: Sendable>(
         _ traits: any OperationTraitOrName..., after inputs: [TypedOperation<Input>],
-        body: @escaping @Sendable ([Input]) throws -> Output
+        body: @escaping @Sendable ([Input]) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) {
         self.init { try body(inputs.map { try $0.result }) }
         depend(on: inputs)
+        site = CallSite(file, line)
         if !traits.isEmpty { apply(traits) }
     }
 
@@ -76,10 +86,12 @@ extension TypedOperation {
     @inlinable
     public convenience init<Input: Sendable>(
         _ traits: any OperationTraitOrName..., after inputs: [TypedOperation<Input>],
-        body: nonisolated(nonsending) @escaping @Sendable ([Input]) async throws -> Output
+        body: nonisolated(nonsending) @escaping @Sendable ([Input]) async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) {
         self.init { try await body(inputs.map { try $0.result }) }
         depend(on: inputs)
+        site = CallSite(file, line)
         if !traits.isEmpty { apply(traits) }
     }
 }
