@@ -136,7 +136,7 @@ extension _OperationQueueMembers {
         file: StaticString = #fileID, line: UInt = #line
     ) async throws -> TypedOperation<Output> {
         try await take(
-            TypedOperation(onMainActor: body).at(file, line), capacity: capacity, within: limit,
+            made(onMainActor: body).at(file, line), capacity: capacity, within: limit,
             traits)
     }
 }

@@ -129,7 +129,7 @@ extension _OperationQueueMembers {
         file: StaticString = #fileID, line: UInt = #line
     ) async throws -> Output {
         try await share(OperationKey(key), traits, keepingFor: time, priority) { _ in
-            TypedOperation(onMainActor: body).at(file, line)
+            made(onMainActor: body).at(file, line)
         }
     }
 }

@@ -1,6 +1,8 @@
 // Operations whose bodies run on the main actor. A worker of the queue takes the operation, which
 // keeps its slot from its start until the body has returned on the main actor.
 
+import OperationsRuntime
+
 /// Methods of queues that differ from a method of the class only in the actor of a closure.
 ///
 /// Two methods of one type cannot differ in that alone, so these belong to a protocol. For a
@@ -32,7 +34,7 @@ extension _OperationQueueMembers {
         body: @escaping @MainActor @Sendable () throws -> Output,
         file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        take(TypedOperation(onMainActor: body).at(file, line), traits)
+        take(made(onMainActor: body).at(file, line), traits)
     }
 
     /// Adds a function that runs on the main actor after other operations, with their results.
@@ -47,7 +49,7 @@ extension _OperationQueueMembers {
         body: @escaping @MainActor @Sendable (First, repeat each Rest) throws -> Output,
         file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        let operation = TypedOperation(onMainActor: { try body(first.result, repeat (each rest).result) })
+        let operation = made(onMainActor: { try body(first.result, repeat (each rest).result) })
         operation.depend(on: first, repeat each rest)
         return take(operation.at(file, line), traits)
     }
@@ -60,7 +62,7 @@ extension _OperationQueueMembers {
         body: @escaping @MainActor @Sendable ([Input]) throws -> Output,
         file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        let operation = TypedOperation(onMainActor: { try body(inputs.map { try $0.result }) })
+        let operation = made(onMainActor: { try body(inputs.map { try $0.result }) })
         operation.depend(on: inputs)
         return take(operation.at(file, line), traits)
     }
@@ -76,7 +78,7 @@ extension _OperationQueueMembers {
     ) -> TypedOperation<Output> {
         add(
             traits, after: [operation], on: condition,
-            TypedOperation(onMainActor: { try body(()) }).at(file, line))
+            made(onMainActor: { try body(()) }).at(file, line))
     }
 
     /// Adds a function that runs on the main actor after other operations, whatever their results
@@ -92,7 +94,7 @@ extension _OperationQueueMembers {
     ) -> TypedOperation<Output> {
         add(
             traits, after: [first, second] + rest, on: condition,
-            TypedOperation(onMainActor: body).at(file, line))
+            made(onMainActor: body).at(file, line))
     }
 
     /// Adds a function that runs on the main actor after a list of operations, whatever their
@@ -107,7 +109,7 @@ extension _OperationQueueMembers {
     ) -> TypedOperation<Output> {
         add(
             traits, after: operations, on: condition,
-            TypedOperation(onMainActor: { try body(()) }).at(file, line))
+            made(onMainActor: { try body(()) }).at(file, line))
     }
 
     /// Adds a function that runs on the main actor if another operation fails, with the error.
@@ -119,7 +121,7 @@ extension _OperationQueueMembers {
     ) -> TypedOperation<Output> {
         add(
             traits, after: [operation], on: .failure,
-            TypedOperation(onMainActor: { try body(try operation.failureToHandle) }).at(file, line))
+            made(onMainActor: { try body(try operation.failureToHandle) }).at(file, line))
     }
 }
 
@@ -132,6 +134,32 @@ extension OperationQueue {
     @_disfavoredOverload
     public final func addOperation(_ block: @escaping @Sendable () async throws -> Void) {
         add(body: block)
+    }
+}
+
+extension OperationQueue {
+    /// Makes an operation whose body runs on the main actor.
+    ///
+    /// Under a driver the body is one step, as any other function that is not async.
+    final func made<Output: Sendable>(
+        onMainActor body: @escaping @MainActor @Sendable () throws -> Output
+    ) -> TypedOperation<Output> {
+        guard let driver else { return TypedOperation(onMainActor: body) }
+        return TypedOperation { () throws -> Output in
+            let (operation, queue) = (Operation.current, OperationQueue.current)
+            let result = Locked<Result<Output, any Error>?>(nil)
+            driver.performOnMainActor {
+                // The main actor may have another thread.
+                ThreadContext.current.inside(operation, of: queue) {
+                    let value = Result { try MainActor.assumeIsolated(body) }
+                    result.replace(with: value)
+                }
+            }
+            guard let value = result.withLock({ $0 }) else {
+                misuse("\(self.label) has a driver that did not run a body of the main actor")
+            }
+            return try value.get()
+        }
     }
 }
 
