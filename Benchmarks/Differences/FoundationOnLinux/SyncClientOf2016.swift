@@ -1,7 +1,7 @@
 // Swift 5
-// A sync client in the style of 2016: an asynchronous operation class, a group with a queue of its own,
-// conditions, retries, a delegate, a progress. Foundation on Linux crashes where operations are
-// cancelled whose dependency is released (see ReleasedDependents).
+// A sync client in the style of 2016: an asynchronous operation class, a group with a queue of its
+// own, conditions, retries, a delegate, a progress. Foundation on Linux crashes where operations
+// are cancelled whose dependency is released (see ReleasedDependents).
 
 import Foundation
 

@@ -25,6 +25,7 @@ extension BlockGraph {
     }
 
     /// Adds an async block, which is made into an operation when the graph begins.
+    @_documentation(visibility: internal)
     @discardableResult
     public mutating func add<Output: Sendable>(
         _ traits: any OperationTraitOrName...,
@@ -69,6 +70,7 @@ extension BlockGraph {
     }
 
     /// Adds an async block that runs after other nodes.
+    @_documentation(visibility: internal)
     @discardableResult
     public mutating func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., after first: Node<Void>, _ rest: Node<Void>...,
@@ -93,6 +95,7 @@ extension BlockGraph {
     }
 
     /// Adds an async block that runs after any number of other nodes.
+    @_documentation(visibility: internal)
     @discardableResult
     public mutating func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., after nodes: [Node<Void>],
@@ -128,6 +131,7 @@ extension BlockGraph {
     }
 
     /// Adds an async block that runs after the success of other nodes, with their results.
+    @_documentation(visibility: internal)
     @discardableResult
     public mutating func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
         _ traits: any OperationTraitOrName..., after first: Node<First>,
@@ -160,6 +164,7 @@ extension BlockGraph {
 
     /// Adds an async block that runs after the success of any number of nodes of one type, with
     /// their results.
+    @_documentation(visibility: internal)
     @discardableResult
     public mutating func add<Output: Sendable, Input: Sendable>(
         _ traits: any OperationTraitOrName..., after inputs: [Node<Input>],

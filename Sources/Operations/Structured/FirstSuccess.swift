@@ -21,6 +21,8 @@ extension OperationQueue {
     ///   - operations: the operations to wait for, in any queues; at least one.
     ///   - cancelsOthers: whether to cancel the others after the first success, with the reason
     ///     ``CancellationReason/replaced(by:)``, and all of them if this operation is cancelled.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     /// - Complexity: O(operations).
     @discardableResult
     public final func add<Output: Sendable>(

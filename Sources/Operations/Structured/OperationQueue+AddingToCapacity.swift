@@ -13,6 +13,8 @@ extension OperationQueue {
     ///   - limit: how long to wait for capacity; nil for as long as it takes. It does not limit the
     ///     work, see ``OperationTrait/timeout(_:)``.
     ///   - body: the work.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     /// - Throws: ``OperationQueueFull`` if there was no capacity within the time;
     ///   `CancellationError` if the task is cancelled while it waits; ``OperationCancellation`` if
     ///   the queue is shut down. Nothing is added then.
@@ -32,6 +34,7 @@ extension OperationQueue {
     /// queue.
     ///
     /// As the method for functions that are not async.
+    @_documentation(visibility: internal)
     @discardableResult
     public final func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., capacity: Int, within limit: Duration? = nil,
@@ -60,6 +63,8 @@ extension OperationQueue {
     ///   - capacity: how many operations, waiting or running, the queue may hold with this one; 1
     ///     or more.
     ///   - body: the work.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     /// - Returns: the operation; nil if the queue is full, or was shut down. Then nothing is added.
     @discardableResult
     public final func tryAdd<Output: Sendable>(
@@ -74,6 +79,7 @@ extension OperationQueue {
     /// queue.
     ///
     /// As the method for functions that are not async.
+    @_documentation(visibility: internal)
     @discardableResult
     public final func tryAdd<Output: Sendable>(
         _ traits: any OperationTraitOrName..., capacity: Int,
@@ -129,6 +135,7 @@ extension _OperationQueueMembers {
     /// the queue.
     ///
     /// As the method for functions of no actor.
+    @_documentation(visibility: internal)
     @discardableResult
     public func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., capacity: Int, within limit: Duration? = nil,

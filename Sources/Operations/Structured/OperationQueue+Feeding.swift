@@ -15,6 +15,10 @@ extension OperationQueue {
     /// not affected. A cancellation of the calling task has the same effect, with
     /// `CancellationError`. Bodies have the task's task-local values.
     ///
+    /// The sequence may be `async`. An error of it cancels the operations of this call and is
+    /// thrown. An error of an operation is then thrown when the sequence has produced its next
+    /// element.
+    ///
     /// - Parameters:
     ///   - traits: the name of each operation, as a string literal or ``OperationTrait/name(_:)``,
     ///     and further settings.
@@ -23,6 +27,8 @@ extension OperationQueue {
     ///     running.
     ///   - isolation: where the sequence is iterated: on the caller's actor.
     ///   - body: the work for each element, which runs on worker threads.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     /// - Precondition: not called in an operation of this queue that holds the last slot of its
     ///   width.
     public final func add<Elements: Sequence>(
@@ -41,6 +47,7 @@ extension OperationQueue {
     /// As the method for sequences that are not async. An error of the sequence cancels the
     /// operations of this call and is thrown. An error of an operation is thrown when the sequence
     /// has produced its next element: the error does not interrupt a wait for that element.
+    @_documentation(visibility: internal)
     public final func add<AsyncElements: AsyncSequence>(
         _ traits: any OperationTraitOrName..., each elements: AsyncElements,
         capacity: Int, isolation: isolated (any Actor)? = #isolation,

@@ -32,6 +32,8 @@ extension OperationQueue {
     ///     then; not at all unless given. That of the first task counts. Errors are not kept.
     ///   - priority: the priority that this task gives to the operation.
     ///   - body: the work, as for `add`.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     /// - Throws: the error of the body; `CancellationError` if the calling task is cancelled;
     ///   ``OperationCancellation`` if the operation is cancelled by other means.
     public final func sharedValue<Output: Sendable>(
@@ -49,6 +51,7 @@ extension OperationQueue {
     /// is done only once for all of them.
     ///
     /// The operation keeps its slot of the queue's width until the function has returned.
+    @_documentation(visibility: internal)
     public final func sharedValue<Output: Sendable>(
         _ traits: any OperationTraitOrName..., by key: some Hashable & Sendable,
         keepingFor time: Duration? = nil, priority: Operation.QueuePriority = .normal,
@@ -122,6 +125,7 @@ extension _OperationQueueMembers {
     /// that is done only once for all of them.
     ///
     /// The operation keeps its slot of the queue's width until the function has returned.
+    @_documentation(visibility: internal)
     public func sharedValue<Output: Sendable>(
         _ traits: any OperationTraitOrName..., by key: some Hashable & Sendable,
         keepingFor time: Duration? = nil, priority: Operation.QueuePriority = .normal,

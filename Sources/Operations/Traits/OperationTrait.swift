@@ -11,9 +11,9 @@
 /// counts. The limits of different keys (``exclusive(by:)``, ``limited(to:by:)``) all apply, and
 /// costs and rates add up (``cost(_:of:)``, ``rate(_:tokens:)``).
 ///
-/// For operations that are made in another way, use ``Operation/apply(_:)-(OperationTraitOrName...)``.
-/// Traits about time, keys and budgets have an effect only in a queue: an operation that is started
-/// by hand runs once, at once.
+/// For operations that are made in another way, use
+/// ``Operation/apply(_:)-(OperationTraitOrName...)``. Traits about time, keys and budgets have an
+/// effect only in a queue: an operation that is started by hand runs once, at once.
 ///
 /// A program names its own combinations of settings in an extension of ``OperationTraitOrName``.
 public struct OperationTrait: Sendable {

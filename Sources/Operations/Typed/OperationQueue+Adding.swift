@@ -8,12 +8,18 @@ extension OperationQueue {
     /// print(try await size.value)
     /// ```
     ///
+    /// The function may be `async`. The operation then keeps its slot of the queue's width until
+    /// the function has returned, and the task in which the function runs has the operation's name.
+    /// A function of the main actor runs there: `queue.add { @MainActor in … }`.
+    ///
     /// - Parameters:
-    ///   - traits: the operation's name, as a string, and further settings. In a task with a name, outside of operations, that name is the
-    ///     default.
+    ///   - traits: the operation's name, as a string, and further settings. In a task with a name,
+    ///     outside of operations, that name is the default.
     ///   - body: the work, run on a worker thread, once unless a trait repeats it. Its return value
     ///     is the operation's ``TypedOperation/value``; an error that it throws is the operation's
     ///     failure.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable>(
@@ -28,6 +34,7 @@ extension OperationQueue {
     ///
     /// The operation keeps its slot of the queue's width until the function has returned. The name
     /// of the operation is also that of the task in which the function runs.
+    @_documentation(visibility: internal)
     @discardableResult
     @inlinable
     public final func add<Output: Sendable>(
@@ -45,7 +52,8 @@ extension OperationQueue {
     /// ```
     ///
     /// If one of the other operations fails or is cancelled, the new operation is cancelled, with
-    /// that as its ``Operation/cancellationReason``.
+    /// that as its ``Operation/cancellationReason``. The function may be `async`, or belong to the
+    /// main actor.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
@@ -60,6 +68,7 @@ extension OperationQueue {
     }
 
     /// Adds an async function that runs after other operations, with their results, in their order.
+    @_documentation(visibility: internal)
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
@@ -76,6 +85,8 @@ extension OperationQueue {
     }
 
     /// Adds a function that runs after any number of operations of one type, with their results.
+    ///
+    /// The function may be `async`, or belong to the main actor.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
@@ -90,6 +101,7 @@ extension OperationQueue {
 
     /// Adds an async function that runs after any number of operations of one type, with their
     /// results.
+    @_documentation(visibility: internal)
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, Input: Sendable>(

@@ -23,6 +23,8 @@ extension OperationQueue {
     ///   - condition: how it must end; with success unless given.
     ///   - body: the work, a closure without parameters. A closure with one parameter selects the
     ///     `add` method that passes the result.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     @discardableResult
     @_disfavoredOverload
     public final func add<Output: Sendable>(
@@ -35,6 +37,7 @@ extension OperationQueue {
     }
 
     /// Adds an async function that runs after another operation, whatever its result is.
+    @_documentation(visibility: internal)
     @discardableResult
     @_disfavoredOverload
     public final func add<Output: Sendable>(
@@ -68,6 +71,7 @@ extension OperationQueue {
     }
 
     /// Adds an async function that runs after other operations, whatever their results are.
+    @_documentation(visibility: internal)
     @discardableResult
     @_disfavoredOverload
     public final func add<Output: Sendable>(
@@ -95,6 +99,8 @@ extension OperationQueue {
     ///   - condition: how each of them must end; with success unless given.
     ///   - body: the work, a closure without parameters. A closure with one parameter selects the
     ///     `add` method that passes an array of results.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     @discardableResult
     @_disfavoredOverload
     public final func add<Output: Sendable>(
@@ -107,6 +113,7 @@ extension OperationQueue {
     }
 
     /// Adds an async function that runs after a list of operations, whatever their results are.
+    @_documentation(visibility: internal)
     @discardableResult
     @_disfavoredOverload
     public final func add<Output: Sendable>(
@@ -146,6 +153,8 @@ extension OperationQueue {
     ///   - traits: the operation's name, as a string, and further settings.
     ///   - operation: an operation of any class, in any queue or in none. It may have finished.
     ///   - body: the work.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     @discardableResult
     public final func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., onFailureOf operation: Operation,
@@ -158,6 +167,7 @@ extension OperationQueue {
     }
 
     /// Adds an async function that runs if another operation fails, with the error.
+    @_documentation(visibility: internal)
     @discardableResult
     public final func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., onFailureOf operation: Operation,

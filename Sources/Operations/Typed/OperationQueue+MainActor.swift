@@ -28,6 +28,7 @@ extension _OperationQueueMembers {
     /// Adds a function that runs on the main actor, as an operation with a result.
     ///
     /// The operation keeps its slot of the queue's width while its body waits for the main actor.
+    @_documentation(visibility: internal)
     @discardableResult
     public func add<Output: Sendable>(
         _ traits: any OperationTraitOrName...,
@@ -42,6 +43,7 @@ extension _OperationQueueMembers {
     /// ```swift
     /// queue.add(after: picture) { @MainActor picture in view.show(picture) }
     /// ```
+    @_documentation(visibility: internal)
     @discardableResult
     public func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
         _ traits: any OperationTraitOrName...,
@@ -56,6 +58,7 @@ extension _OperationQueueMembers {
 
     /// Adds a function that runs on the main actor after any number of operations of one type, with
     /// their results.
+    @_documentation(visibility: internal)
     @discardableResult
     public func add<Output: Sendable, Input: Sendable>(
         _ traits: any OperationTraitOrName..., after inputs: [TypedOperation<Input>],
@@ -68,6 +71,7 @@ extension _OperationQueueMembers {
     }
 
     /// Adds a function that runs on the main actor after another operation, whatever its result is.
+    @_documentation(visibility: internal)
     @discardableResult
     @_disfavoredOverload
     public func add<Output: Sendable>(
@@ -83,6 +87,7 @@ extension _OperationQueueMembers {
 
     /// Adds a function that runs on the main actor after other operations, whatever their results
     /// are.
+    @_documentation(visibility: internal)
     @discardableResult
     @_disfavoredOverload
     public func add<Output: Sendable>(
@@ -99,6 +104,7 @@ extension _OperationQueueMembers {
 
     /// Adds a function that runs on the main actor after a list of operations, whatever their
     /// results are.
+    @_documentation(visibility: internal)
     @discardableResult
     @_disfavoredOverload
     public func add<Output: Sendable>(
@@ -113,6 +119,7 @@ extension _OperationQueueMembers {
     }
 
     /// Adds a function that runs on the main actor if another operation fails, with the error.
+    @_documentation(visibility: internal)
     @discardableResult
     public func add<Output: Sendable>(
         _ traits: any OperationTraitOrName..., onFailureOf operation: Operation,

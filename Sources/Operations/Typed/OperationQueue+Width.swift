@@ -1,5 +1,6 @@
 extension _OperationQueueMembers {
-    /// How many operations may run at the same time, as ``init(name:width:order:file:line:)`` takes it.
+    /// How many operations may run at the same time, as
+    /// ``OperationQueue/init(name:width:order:file:line:)`` takes it.
     ///
     /// ```swift
     /// queue.width = 4

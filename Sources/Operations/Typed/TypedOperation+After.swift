@@ -12,6 +12,8 @@ extension TypedOperation {
     ///   - first: the operation's name, as a string, or another setting.
     ///   - rest: further settings.
     ///   - body: the work.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     public convenience init(
         _ first: any OperationTraitOrName, _ rest: any OperationTraitOrName...,
         body: @escaping @Sendable () throws -> Output,
@@ -23,6 +25,7 @@ extension TypedOperation {
     }
 
     /// Makes an operation with traits that runs an async function.
+    @_documentation(visibility: internal)
     public convenience init(
         _ first: any OperationTraitOrName, _ rest: any OperationTraitOrName...,
         body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output,
@@ -52,6 +55,7 @@ extension TypedOperation {
 
     /// Makes an operation with an async body that runs after others, with their results, in their
     /// order.
+    @_documentation(visibility: internal)
     @inlinable
     public convenience init<First: Sendable, each Rest: Sendable>(
         _ traits: any OperationTraitOrName...,
@@ -83,6 +87,7 @@ extension TypedOperation {
     /// Makes an operation with an async body that runs after any number of others of one type.
     ///
     /// The body gets the results of these operations.
+    @_documentation(visibility: internal)
     @inlinable
     public convenience init<Input: Sendable>(
         _ traits: any OperationTraitOrName..., after inputs: [TypedOperation<Input>],

@@ -21,11 +21,11 @@ extension TestScheduler {
     /// ```
     ///
     /// The body is the body of an operation of the scheduler, as in ``run(_:)``. It fails by an
-    /// error that it throws, and by an issue, of `#expect` for instance. Issues of schedules are not
-    /// recorded one by one: for the first that fails, the method looks for the shortest schedule
-    /// that fails in the same way, as ``explore(schedules:seed:_:)`` does, and records one issue. Its
-    /// comment has the first issue or error, the seed, the steps of the shortest schedule, and the
-    /// text for ``test(replaying:sourceLocation:_:)``.
+    /// error that it throws, and by an issue, of `#expect` for instance. Issues of schedules are
+    /// not recorded one by one: for the first that fails, the method looks for the shortest
+    /// schedule that fails in the same way, as ``explore(schedules:seed:_:)`` does, and records one
+    /// issue. Its comment has the first issue or error, the seed, the steps of the shortest
+    /// schedule, and the text for ``test(replaying:sourceLocation:_:)``.
     ///
     /// Each run of the body makes everything that it uses anew. The calling thread is blocked
     /// meanwhile.
