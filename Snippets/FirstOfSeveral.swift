@@ -15,7 +15,7 @@ let queue = OperationQueue()
 
 // snippet.show
 let mirrors = ["slow", "broken", "near"].map { mirror in
-    queue.add(.name(mirror)) { try await download(mirror) }
+    queue.add(mirror) { try await download(mirror) }
 }
 let file = queue.add("file", firstOf: mirrors, cancelsOthers: true)
 print(try await file.value)

@@ -12,8 +12,7 @@ let url = "sea.jpg"
 @Sendable func decode(_ bytes: [UInt8]) throws -> String { String(decoding: bytes, as: UTF8.self) }
 
 // snippet.show
-let queue = OperationQueue()
-queue.maxConcurrentOperationCount = 4
+let queue = OperationQueue(width: 4)
 
 let download = queue.add("download", .retry(3), .timeout(.seconds(5))) {
     try await fetch(url)

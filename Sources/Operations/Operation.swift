@@ -3,6 +3,22 @@ import Synchronization
 
 /// A unit of work that runs at most once, and everything that is known about it.
 ///
+/// `queue.add { … }` makes an operation of a function. Its body asks now and then whether to stop,
+/// and a call that blocks ends by a handler:
+///
+/// ```swift
+/// let index = queue.add("index") {
+///     let connection = try Connection.open()
+///     Operation.current?.onCancel { connection.close() }
+///     for file in files {
+///         try Operation.checkCancellation()
+///         try connection.store(file)
+///     }
+/// }
+/// index.cancel(because: "the user has left")
+/// await index.finished()
+/// ```
+///
 /// For work that ends when ``main()`` returns, subclass `Operation` and override `main()`. For work
 /// that goes on after that, use ``TypedOperation``, or override ``start()``, ``isExecuting``,
 /// ``isFinished`` and ``isAsynchronous`` and announce changes with ``willChangeValue(forKey:)`` and
@@ -298,7 +314,8 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
 
     // MARK: Describing
 
-    /// A description of the operation: its name, or its type and address, and its state.
+    /// A description of the operation: its name, the place that made it, or its type and address;
+    /// and its state.
     ///
     /// Messages of this module identify an operation by its ``name``; few include an override of
     /// this property.
@@ -313,6 +330,9 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     // MARK: Configuration
 
     /// A name for people to read; it appears in messages about the operation.
+    ///
+    /// Messages call an operation without a name by the place that made it, if that is a method
+    /// such as `queue.add`: `'main.swift:12'`. The property is nil then.
     open var name: String? {
         get { existingExtras == nil ? nil : withExtras { $0.name } }
         set {
@@ -538,12 +558,19 @@ extension Operation: Hashable {
 }
 
 extension Operation {
-    /// How messages identify the operation: its quoted name, or its type and address.
+    /// How messages identify the operation: its quoted name, the quoted place that made it, or its
+    /// type and address.
     var label: String {
-        if let name, !name.isEmpty { return "'\(name)'" }
+        if let name = nameOrPlace { return "'\(name)'" }
         if isPieceOfTask { return "a piece of a task" }
         let address = String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)
         return "\(type(of: self)) 0x\(address)"
+    }
+
+    /// The name, or the place that made the operation.
+    var nameOrPlace: String? {
+        if let name, !name.isEmpty { return name }
+        return (self as? any PlacedOperation)?.site.text
     }
 }
 

@@ -4,6 +4,15 @@ import Synchronization
 
 /// A queue that runs operations as soon as they are ready, up to a given number at a time.
 ///
+/// ```swift
+/// let queue = OperationQueue(name: "pages", width: 4)
+/// let page = queue.add("page", .retry(3), .timeout(.seconds(5))) { try await fetch(url) }
+/// let text = queue.add(after: page) { page in try parse(page) }
+/// queue.add(onFailureOf: page) { error in show(error) }
+/// print(try await text.value)
+/// print(queue.explain())
+/// ```
+///
 /// Among ready operations the one with the highest ``Operation/queuePriority`` starts first. Among
 /// operations of equal priority the one that was added first starts first, unless another ``order``
 /// is set. A queue keeps its operations until they have finished, and they keep the queue, so it
@@ -53,6 +62,8 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
     struct Settings {
         var name: String?
+        /// The place that made the queue, if it is known.
+        var site = CallSite()
         /// The recorder of changes; set when the queue is first observed.
         var recorder: (any QueueRecorder)?
         var progress: Progress?
@@ -92,13 +103,21 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     ///   - width: how many operations may run at the same time; see
     ///     ``maxConcurrentOperationCount``.
     ///   - order: the order in which operations start; see ``order``.
+    ///   - file: the file of the call. Messages call a queue without a name by the place that made
+    ///     it.
+    ///   - line: the line of the call.
     /// - Precondition: the width is not negative, or is ``defaultMaxConcurrentOperationCount``.
     public convenience init(
         name: String? = nil, width: Int = OperationQueue.defaultMaxConcurrentOperationCount,
-        order: OperationQueueOrder = .priority
+        order: OperationQueueOrder = .priority,
+        file: StaticString = #fileID, line: UInt = #line
     ) {
         self.init()
-        if let name { self.name = name }
+        if let name {
+            self.name = name
+        } else {
+            settings.replace(\.site, with: CallSite(file, line))
+        }
         maxConcurrentOperationCount = width
         if order != .priority { self.order = order }
     }
@@ -465,7 +484,13 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
 
 extension OperationQueue {
     /// The name of the queue in messages.
-    package final var label: String { name.map { "queue '\($0)'" } ?? "a queue without a name" }
+    package final var label: String {
+        let name = name
+        if name == unnamed, let place = settings.withLock({ $0.site.text }) {
+            return "queue '\(place)'"
+        }
+        return name.map { "queue '\($0)'" } ?? "a queue without a name"
+    }
 
     /// The address of the queue.
     var opaque: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }

@@ -41,7 +41,7 @@ extension TestScheduler {
         try runBody(body)
     }
 
-    private func runBody<Output: Sendable>(
+    func runBody<Output: Sendable>(
         _ body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
     ) throws -> Output {
         let test = core.makeQueue(name: "test", width: 1).add("test") { () async throws -> Output in

@@ -12,7 +12,7 @@ import OperationsRuntime
 ///
 /// Swift's own thread pool has one thread for each processor, and a task that blocks one of them
 /// holds up all other tasks. Here another worker takes over at once: up to 512 functions can block
-/// at a time, and further ones wait for a thread (<doc:TasksThatBlock>). In an operation, and
+/// at a time, and further ones wait for a thread (<doc:ThreadStarvation>). In an operation, and
 /// in a task that prefers ``WorkerTaskExecutor`` or ``OperationQueue/executor``, the function runs
 /// in place, because the task is on a worker already.
 ///

@@ -18,7 +18,7 @@ import OperationsRuntime
 ///
 /// The actor's code runs on the worker threads of this library, one piece at a time, the more
 /// urgent tasks first. Another worker takes the place of a worker that blocks
-/// (<doc:TasksThatBlock>). Actors can share an executor, and are then isolated from each other as
+/// (<doc:ThreadStarvation>). Actors can share an executor, and are then isolated from each other as
 /// one actor is from itself.
 public final class SerialWorkerExecutor: SerialExecutor {
     /// The most jobs that a worker runs before it looks for other work.

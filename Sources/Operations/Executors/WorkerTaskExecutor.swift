@@ -9,7 +9,7 @@ import OperationsRuntime
 /// ```
 ///
 /// Swift's own thread pool has one thread for each processor: as many blocked tasks stop all tasks
-/// of the process. These workers are replaced while they block (<doc:TasksThatBlock>).
+/// of the process. These workers are replaced while they block (<doc:ThreadStarvation>).
 ///
 /// The preference holds for the task, for its child tasks, and for the default actors that they
 /// call. Unstructured tasks that it makes do not inherit the preference. The task's priority counts

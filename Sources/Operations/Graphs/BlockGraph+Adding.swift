@@ -11,7 +11,7 @@ extension BlockGraph {
     ///   - body: the work, run on a worker thread, once in each run of the graph.
     @discardableResult
     public mutating func add(
-        _ traits: OperationTrait..., body: consuming @escaping @Sendable () throws -> Void
+        _ traits: any OperationTraitOrName..., body: consuming @escaping @Sendable () throws -> Void
     ) -> Node<Void> {
         append(.plain(consume body), traits)
     }
@@ -19,15 +19,16 @@ extension BlockGraph {
     /// Adds a block that returns a value.
     @discardableResult
     public mutating func add<Output: Sendable>(
-        _ traits: OperationTrait..., body: @escaping @Sendable () throws -> Output
+        _ traits: any OperationTraitOrName..., body: @escaping @Sendable () throws -> Output
     ) -> Node<Output> {
         append(returning: Output.self, traits) { _ in try body() }
     }
 
     /// Adds an async block, which is made into an operation when the graph begins.
+    @_documentation(visibility: internal)
     @discardableResult
     public mutating func add<Output: Sendable>(
-        _ traits: OperationTrait...,
+        _ traits: any OperationTraitOrName...,
         body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
     ) -> Node<Output> {
         append(returning: Output.self, traits) { _ in try await body() }
@@ -46,7 +47,7 @@ extension BlockGraph {
     ///   - body: the work.
     @discardableResult
     public mutating func add(
-        _ traits: OperationTrait..., after first: Node<Void>, _ rest: Node<Void>...,
+        _ traits: any OperationTraitOrName..., after first: Node<Void>, _ rest: Node<Void>...,
         on condition: DependencyCondition = .success,
         body: consuming @escaping @Sendable () throws -> Void
     ) -> Node<Void> {
@@ -59,7 +60,7 @@ extension BlockGraph {
     /// Adds a block that returns a value and runs after other nodes.
     @discardableResult
     public mutating func add<Output: Sendable>(
-        _ traits: OperationTrait..., after first: Node<Void>, _ rest: Node<Void>...,
+        _ traits: any OperationTraitOrName..., after first: Node<Void>, _ rest: Node<Void>...,
         on condition: DependencyCondition = .success,
         body: @escaping @Sendable () throws -> Output
     ) -> Node<Output> {
@@ -69,9 +70,10 @@ extension BlockGraph {
     }
 
     /// Adds an async block that runs after other nodes.
+    @_documentation(visibility: internal)
     @discardableResult
     public mutating func add<Output: Sendable>(
-        _ traits: OperationTrait..., after first: Node<Void>, _ rest: Node<Void>...,
+        _ traits: any OperationTraitOrName..., after first: Node<Void>, _ rest: Node<Void>...,
         on condition: DependencyCondition = .success,
         body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
     ) -> Node<Output> {
@@ -83,7 +85,7 @@ extension BlockGraph {
     /// Adds a block that runs after any number of other nodes.
     @discardableResult
     public mutating func add<Output: Sendable>(
-        _ traits: OperationTrait..., after nodes: [Node<Void>],
+        _ traits: any OperationTraitOrName..., after nodes: [Node<Void>],
         on condition: DependencyCondition = .success,
         body: @escaping @Sendable () throws -> Output
     ) -> Node<Output> {
@@ -93,9 +95,10 @@ extension BlockGraph {
     }
 
     /// Adds an async block that runs after any number of other nodes.
+    @_documentation(visibility: internal)
     @discardableResult
     public mutating func add<Output: Sendable>(
-        _ traits: OperationTrait..., after nodes: [Node<Void>],
+        _ traits: any OperationTraitOrName..., after nodes: [Node<Void>],
         on condition: DependencyCondition = .success,
         body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
     ) -> Node<Output> {
@@ -115,7 +118,8 @@ extension BlockGraph {
     /// If one of the other nodes fails or is cancelled, the block does not run.
     @discardableResult
     public mutating func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
-        _ traits: OperationTrait..., after first: Node<First>, _ rest: repeat Node<each Rest>,
+        _ traits: any OperationTraitOrName..., after first: Node<First>,
+        _ rest: repeat Node<each Rest>,
         body: @escaping @Sendable (First, repeat each Rest) throws -> Output
     ) -> Node<Output> {
         let node = append(returning: Output.self, traits) { results in
@@ -127,9 +131,11 @@ extension BlockGraph {
     }
 
     /// Adds an async block that runs after the success of other nodes, with their results.
+    @_documentation(visibility: internal)
     @discardableResult
     public mutating func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
-        _ traits: OperationTrait..., after first: Node<First>, _ rest: repeat Node<each Rest>,
+        _ traits: any OperationTraitOrName..., after first: Node<First>,
+        _ rest: repeat Node<each Rest>,
         body:
             nonisolated(nonsending) @escaping @Sendable (First, repeat each Rest) async throws ->
             Output
@@ -146,7 +152,7 @@ extension BlockGraph {
     /// results.
     @discardableResult
     public mutating func add<Output: Sendable, Input: Sendable>(
-        _ traits: OperationTrait..., after inputs: [Node<Input>],
+        _ traits: any OperationTraitOrName..., after inputs: [Node<Input>],
         body: @escaping @Sendable ([Input]) throws -> Output
     ) -> Node<Output> {
         let node = append(returning: Output.self, traits) { results in
@@ -158,9 +164,10 @@ extension BlockGraph {
 
     /// Adds an async block that runs after the success of any number of nodes of one type, with
     /// their results.
+    @_documentation(visibility: internal)
     @discardableResult
     public mutating func add<Output: Sendable, Input: Sendable>(
-        _ traits: OperationTrait..., after inputs: [Node<Input>],
+        _ traits: any OperationTraitOrName..., after inputs: [Node<Input>],
         body: nonisolated(nonsending) @escaping @Sendable ([Input]) async throws -> Output
     ) -> Node<Output> {
         let node = append(returning: Output.self, traits) { results in
@@ -173,7 +180,7 @@ extension BlockGraph {
     // MARK: Making the nodes
 
     private mutating func append<Output>(
-        returning type: Output.Type, _ traits: [OperationTrait],
+        returning type: Output.Type, _ traits: [any OperationTraitOrName],
         _ body: @escaping @Sendable (NodeResults) throws -> Output
     ) -> Node<Output> {
         let slot = newSlot(for: type)
@@ -181,7 +188,7 @@ extension BlockGraph {
     }
 
     private mutating func append<Output>(
-        returning type: Output.Type, _ traits: [OperationTrait],
+        returning type: Output.Type, _ traits: [any OperationTraitOrName],
         _ body: nonisolated(nonsending) @escaping @Sendable (NodeResults) async throws -> Output
     ) -> Node<Output> {
         let slot = newSlot(for: type)

@@ -49,7 +49,7 @@ public struct BlockGraph: Sendable, CustomStringConvertible {
     public var name: String? { didSet { willChange() } }
     private(set) var bodies: ContiguousArray<NodeBody> = []
     private(set) var edges: ContiguousArray<NodeEdge> = []
-    private(set) var traits: [UInt32: [OperationTrait]] = [:]
+    private(set) var traits: [UInt32: [any OperationTraitOrName]] = [:]
     private(set) var slotCount: UInt32 = 0
     /// Whether an edge leads from a node to one that was added before, so that there may be a
     /// cycle.
@@ -109,7 +109,7 @@ public struct BlockGraph: Sendable, CustomStringConvertible {
     // MARK: Building
 
     mutating func append<Output>(
-        _ body: consuming NodeBody, _ traits: [OperationTrait], slot: UInt32 = noSlot
+        _ body: consuming NodeBody, _ traits: [any OperationTraitOrName], slot: UInt32 = noSlot
     ) -> Node<Output> {
         let index = UInt32(truncatingIfNeeded: bodies.count)
         guard index < NodeEdge.limit else { misuse("\(label) has too many nodes: at most 2^30") }

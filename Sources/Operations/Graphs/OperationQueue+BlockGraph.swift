@@ -20,7 +20,7 @@ extension OperationQueue {
     /// - Throws: see ``BlockGraph/validate()``.
     @discardableResult
     public final func add(
-        _ graph: BlockGraph, _ traits: OperationTrait...
+        _ graph: BlockGraph, _ traits: any OperationTraitOrName...
     ) throws(OperationGraphError) -> TypedOperation<BlockGraph.Results> {
         take(BlockGraphRun(try graph.sealed()), traits)
     }

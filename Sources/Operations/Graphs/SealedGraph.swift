@@ -9,7 +9,7 @@ final class SealedGraph: @unchecked Sendable {
     let label: String
     @exclusivity(unchecked)
     private(set) var bodies: ContiguousArray<NodeBody>
-    let traits: [UInt32: [OperationTrait]]
+    let traits: [UInt32: [any OperationTraitOrName]]
     let slotCount: Int
     let identity: UInt32
     /// Whether a node has what only an operation can have.
@@ -77,9 +77,9 @@ extension SealedGraph {
 }
 
 extension OperationOptions {
-    init(_ traits: [OperationTrait]) {
+    init(_ traits: [any OperationTraitOrName]) {
         self.init()
-        for trait in traits { trait.apply(&self) }
+        for trait in traits { trait._trait.apply(&self) }
     }
 
     /// Whether a block cannot have these settings.

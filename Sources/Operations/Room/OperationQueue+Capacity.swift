@@ -116,7 +116,7 @@ extension OperationQueue {
 private let capacityTickets = Atomic<Int>(0)
 
 /// The error of an addition that has waited for capacity for as long as it may; see
-/// ``OperationQueue/add(_:capacity:within:body:)-5g3da``.
+/// ``OperationQueue/add(_:capacity:within:body:file:line:)``.
 public struct OperationQueueFull: Error, Sendable, Hashable, CustomStringConvertible {
     /// The queue, as messages name it.
     public let queue: String

@@ -23,7 +23,7 @@ public struct OperationQueueOverflow: Sendable, Hashable {
     /// An operation that is added to a full queue is itself cancelled.
     ///
     /// For requests that are better refused than answered late. A caller that wants to know learns
-    /// it at once from ``OperationQueue/tryAdd(_:capacity:body:)-3umnw``.
+    /// it at once from ``OperationQueue/tryAdd(_:capacity:body:file:line:)``.
     ///
     /// - Precondition: the capacity is 1 or more.
     public static func dropNewest(capacity: Int) -> OperationQueueOverflow {

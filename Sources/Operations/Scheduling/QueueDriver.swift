@@ -21,6 +21,8 @@ package protocol QueueDriver: AnyObject, Sendable {
     /// Called when a task that is no operation of the queue begins to wait for the queue or for one
     /// of its operations.
     func waitBegins(in queue: OperationQueue)
+    /// Runs a body that belongs to the main actor. The body has returned on return.
+    func performOnMainActor(_ body: @Sendable () -> Void)
     /// Runs the blocks of one operation, in any order. All of them have been run on return.
     func runAll(_ blocks: [@Sendable () -> Void], of operation: Operation)
 }

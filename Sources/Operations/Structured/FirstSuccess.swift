@@ -17,18 +17,20 @@ extension OperationQueue {
     /// ``withOperationQueue(name:width:onFailure:isolation:_:)`` that these belong to.
     ///
     /// - Parameters:
-    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
-    ///     further settings.
+    ///   - traits: the operation's name, as a string, and further settings.
     ///   - operations: the operations to wait for, in any queues; at least one.
     ///   - cancelsOthers: whether to cancel the others after the first success, with the reason
     ///     ``CancellationReason/replaced(by:)``, and all of them if this operation is cancelled.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     /// - Complexity: O(operations).
     @discardableResult
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait..., firstOf operations: [TypedOperation<Output>],
-        cancelsOthers: Bool = false
+        _ traits: any OperationTraitOrName..., firstOf operations: [TypedOperation<Output>],
+        cancelsOthers: Bool = false,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        add(traits, firstOf: operations, cancelsOthers) { try $0.result }
+        add(traits, firstOf: operations, cancelsOthers, CallSite(file, line)) { try $0.result }
     }
 
     /// Adds an operation that ends with the first success of several operations, and has its
@@ -37,10 +39,11 @@ extension OperationQueue {
     /// As the method for an array of operations.
     @discardableResult
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait..., firstOf first: TypedOperation<Output>,
-        _ rest: TypedOperation<Output>..., cancelsOthers: Bool = false
+        _ traits: any OperationTraitOrName..., firstOf first: TypedOperation<Output>,
+        _ rest: TypedOperation<Output>..., cancelsOthers: Bool = false,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        add(traits, firstOf: [first] + rest, cancelsOthers) { try $0.result }
+        add(traits, firstOf: [first] + rest, cancelsOthers, CallSite(file, line)) { try $0.result }
     }
 
     /// Adds an operation that ends with the first success of several operations without results,
@@ -50,17 +53,22 @@ extension OperationQueue {
     @discardableResult
     @_disfavoredOverload
     public final func add(
-        _ traits: OperationTrait..., firstOf operations: [Operation], cancelsOthers: Bool = false
+        _ traits: any OperationTraitOrName..., firstOf operations: [Operation],
+        cancelsOthers: Bool = false,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Operation> {
-        add(traits, firstOf: operations, cancelsOthers) { $0 }
+        add(traits, firstOf: operations, cancelsOthers, CallSite(file, line)) { $0 }
     }
 
     /// - Parameter read: returns the result of the operation that has succeeded first.
     private func add<Element: Operation, Output>(
-        _ traits: [OperationTrait], firstOf operations: [Element], _ cancelsOthers: Bool,
+        _ traits: [any OperationTraitOrName], firstOf operations: [Element], _ cancelsOthers: Bool,
+        _ site: CallSite,
         _ read: @escaping @Sendable (Element) throws -> Output
     ) -> TypedOperation<Output> {
-        take(FirstSuccess(FirstDecision(operations, cancelsOthers, read), in: self), traits)
+        let operation = FirstSuccess(FirstDecision(operations, cancelsOthers, read), in: self)
+        operation.site = site
+        return take(operation, traits)
     }
 }
 

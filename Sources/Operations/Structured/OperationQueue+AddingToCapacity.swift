@@ -8,12 +8,13 @@ extension OperationQueue {
     /// the order in which they came; code that adds operations in other ways does not wait.
     ///
     /// - Parameters:
-    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
-    ///     further settings.
+    ///   - traits: the operation's name, as a string, and further settings.
     ///   - capacity: how many operations, waiting or running, the queue may hold with this one.
     ///   - limit: how long to wait for capacity; nil for as long as it takes. It does not limit the
     ///     work, see ``OperationTrait/timeout(_:)``.
     ///   - body: the work.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     /// - Throws: ``OperationQueueFull`` if there was no capacity within the time;
     ///   `CancellationError` if the task is cancelled while it waits; ``OperationCancellation`` if
     ///   the queue is shut down. Nothing is added then.
@@ -22,22 +23,26 @@ extension OperationQueue {
     ///   Such a wait stops the program.
     @discardableResult
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait..., capacity: Int, within limit: Duration? = nil,
-        body: @escaping @Sendable () throws -> Output
+        _ traits: any OperationTraitOrName..., capacity: Int, within limit: Duration? = nil,
+        body: @escaping @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws -> TypedOperation<Output> {
-        try await take(made(body), capacity: capacity, within: limit, traits)
+        try await take(made(body).at(file, line), capacity: capacity, within: limit, traits)
     }
 
     /// Adds an async function as an operation, once fewer than `capacity` operations are in the
     /// queue.
     ///
     /// As the method for functions that are not async.
+    @_documentation(visibility: internal)
     @discardableResult
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait..., capacity: Int, within limit: Duration? = nil,
-        body: @escaping @Sendable () async throws -> Output
+        _ traits: any OperationTraitOrName..., capacity: Int, within limit: Duration? = nil,
+        body: @escaping @Sendable () async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws -> TypedOperation<Output> {
-        try await take(TypedOperation(body: body), capacity: capacity, within: limit, traits)
+        try await take(
+            TypedOperation(body: body).at(file, line), capacity: capacity, within: limit, traits)
     }
 
     /// Adds a function as an operation, if fewer than `capacity` operations are in the queue.
@@ -54,30 +59,35 @@ extension OperationQueue {
     /// counted.
     ///
     /// - Parameters:
-    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
-    ///     further settings.
+    ///   - traits: the operation's name, as a string, and further settings.
     ///   - capacity: how many operations, waiting or running, the queue may hold with this one; 1
     ///     or more.
     ///   - body: the work.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     /// - Returns: the operation; nil if the queue is full, or was shut down. Then nothing is added.
     @discardableResult
     public final func tryAdd<Output: Sendable>(
-        _ traits: OperationTrait..., capacity: Int,
-        body: @escaping @Sendable () throws -> Output
+        _ traits: any OperationTraitOrName..., capacity: Int,
+        body: @escaping @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output>? {
-        takeUnlessFull(made(body), capacity: capacity, traits)
+        takeUnlessFull(made(body).at(file, line), capacity: capacity, traits)
     }
 
     /// Adds an async function as an operation, if fewer than `capacity` operations are in the
     /// queue.
     ///
     /// As the method for functions that are not async.
+    @_documentation(visibility: internal)
     @discardableResult
     public final func tryAdd<Output: Sendable>(
-        _ traits: OperationTrait..., capacity: Int,
-        body: @escaping @Sendable () async throws -> Output
+        _ traits: any OperationTraitOrName..., capacity: Int,
+        body: @escaping @Sendable () async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output>? {
-        takeUnlessFull(TypedOperation(body: body), capacity: capacity, traits)
+        takeUnlessFull(
+            TypedOperation(body: body).at(file, line), capacity: capacity, traits)
     }
 
     /// The capacity for an addition that asks for this one: a queue that drops the newest
@@ -88,7 +98,7 @@ extension OperationQueue {
     }
 
     private func takeUnlessFull<Output>(
-        _ operation: TypedOperation<Output>, capacity: Int, _ traits: [OperationTrait]
+        _ operation: TypedOperation<Output>, capacity: Int, _ traits: [any OperationTraitOrName]
     ) -> TypedOperation<Output>? {
         if !traits.isEmpty { operation.apply(traits) }
         guard !isShutDown, let reservation = reserveCapacity(below: obeyed(capacity)) else {
@@ -103,7 +113,7 @@ extension OperationQueue {
 
     fileprivate func take<Output>(
         _ operation: TypedOperation<Output>, capacity: Int, within limit: Duration?,
-        _ traits: [OperationTrait]
+        _ traits: [any OperationTraitOrName]
     ) async throws -> TypedOperation<Output> {
         if !traits.isEmpty { operation.apply(traits) }
         // No other operation joins this one while it waits for capacity: it may give up, and is in
@@ -125,12 +135,15 @@ extension _OperationQueueMembers {
     /// the queue.
     ///
     /// As the method for functions of no actor.
+    @_documentation(visibility: internal)
     @discardableResult
     public func add<Output: Sendable>(
-        _ traits: OperationTrait..., capacity: Int, within limit: Duration? = nil,
-        body: @escaping @MainActor @Sendable () throws -> Output
+        _ traits: any OperationTraitOrName..., capacity: Int, within limit: Duration? = nil,
+        body: @escaping @MainActor @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws -> TypedOperation<Output> {
         try await take(
-            TypedOperation(onMainActor: body), capacity: capacity, within: limit, traits)
+            made(onMainActor: body).at(file, line), capacity: capacity, within: limit,
+            traits)
     }
 }

@@ -15,6 +15,10 @@ extension OperationQueue {
     /// not affected. A cancellation of the calling task has the same effect, with
     /// `CancellationError`. Bodies have the task's task-local values.
     ///
+    /// The sequence may be `async`. An error of it cancels the operations of this call and is
+    /// thrown. An error of an operation is then thrown when the sequence has produced its next
+    /// element.
+    ///
     /// - Parameters:
     ///   - traits: the name of each operation, as a string literal or ``OperationTrait/name(_:)``,
     ///     and further settings.
@@ -23,16 +27,19 @@ extension OperationQueue {
     ///     running.
     ///   - isolation: where the sequence is iterated: on the caller's actor.
     ///   - body: the work for each element, which runs on worker threads.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     /// - Precondition: not called in an operation of this queue that holds the last slot of its
     ///   width.
     public final func add<Elements: Sequence>(
-        _ traits: OperationTrait..., each elements: Elements,
+        _ traits: any OperationTraitOrName..., each elements: Elements,
         capacity: Int, isolation: isolated (any Actor)? = #isolation,
-        body: @escaping @Sendable (Elements.Element) async throws -> Void
+        body: @escaping @Sendable (Elements.Element) async throws -> Void,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws where Elements.Element: Sendable {
         try await feed(
-            SyncSequenceAdapter(elements), capacity: capacity, traits, isolation: isolation,
-            body: body)
+            SyncSequenceAdapter(elements), capacity: capacity, traits, CallSite(file, line),
+            isolation: isolation, body: body)
     }
 
     /// Adds an operation for each element of an async sequence, up to a given number at a time.
@@ -40,16 +47,20 @@ extension OperationQueue {
     /// As the method for sequences that are not async. An error of the sequence cancels the
     /// operations of this call and is thrown. An error of an operation is thrown when the sequence
     /// has produced its next element: the error does not interrupt a wait for that element.
+    @_documentation(visibility: internal)
     public final func add<AsyncElements: AsyncSequence>(
-        _ traits: OperationTrait..., each elements: AsyncElements,
+        _ traits: any OperationTraitOrName..., each elements: AsyncElements,
         capacity: Int, isolation: isolated (any Actor)? = #isolation,
-        body: @escaping @Sendable (AsyncElements.Element) async throws -> Void
+        body: @escaping @Sendable (AsyncElements.Element) async throws -> Void,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws where AsyncElements.Element: Sendable {
-        try await feed(elements, capacity: capacity, traits, isolation: isolation, body: body)
+        try await feed(
+            elements, capacity: capacity, traits, CallSite(file, line), isolation: isolation,
+            body: body)
     }
 
     private func feed<Elements: AsyncSequence>(
-        _ elements: Elements, capacity: Int, _ traits: [OperationTrait],
+        _ elements: Elements, capacity: Int, _ traits: [any OperationTraitOrName], _ site: CallSite,
         isolation: isolated (any Actor)?,
         body: @escaping @Sendable (Elements.Element) async throws -> Void
     ) async throws where Elements.Element: Sendable {
@@ -60,14 +71,16 @@ extension OperationQueue {
         }
         let window = FeedWindow(of: self, limit: capacity)
         try await window.feed(elements, isolation: isolation) { element in
-            (made(traits) { try await body(element) }, nil)
+            (made(traits, site) { try await body(element) }, nil)
         }
     }
 
     private func made(
-        _ traits: [OperationTrait], body: @escaping @Sendable () async throws -> Void
+        _ traits: [any OperationTraitOrName], _ site: CallSite,
+        body: @escaping @Sendable () async throws -> Void
     ) -> TypedOperation<Void> {
         let operation = TypedOperation(body: body)
+        operation.site = site
         if !traits.isEmpty { operation.apply(traits) }
         applyQueueQuality(to: operation)
         return operation

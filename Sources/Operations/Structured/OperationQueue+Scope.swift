@@ -12,10 +12,11 @@
 ///
 /// - an operation of the queue fails, and no operation handles that: none runs on this failure, or
 ///   on that of an operation that is cancelled because of it
-///   (``OperationQueue/add(_:onFailureOf:body:)-3zucw``, ``DependencyCondition/failure``).
-///   Catching the error from ``TypedOperation/value`` does not count as handling it. While the body
-///   runs, it may still add the operation that handles a failure, so the scope looks for one when
-///   the body returns, or waits for the queue or for one of its operations;
+///   (``OperationQueue/add(_:onFailureOf:body:file:line:)``, ``DependencyCondition/failure``).
+///   A body that is to catch the error from ``TypedOperation/value`` and go on adds the operation
+///   with ``OperationTrait/mayFail``; <doc:ScopesAndConcurrentMaps> says why. While the body runs,
+///   it may still add the operation that handles a failure, so the scope looks for one when the
+///   body returns, or waits for the queue or for one of its operations;
 /// - the body throws;
 /// - the calling task is cancelled.
 ///

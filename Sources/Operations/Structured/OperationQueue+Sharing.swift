@@ -32,34 +32,41 @@ extension OperationQueue {
     ///     then; not at all unless given. That of the first task counts. Errors are not kept.
     ///   - priority: the priority that this task gives to the operation.
     ///   - body: the work, as for `add`.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     /// - Throws: the error of the body; `CancellationError` if the calling task is cancelled;
     ///   ``OperationCancellation`` if the operation is cancelled by other means.
     public final func sharedValue<Output: Sendable>(
-        _ traits: OperationTrait..., by key: some Hashable & Sendable,
+        _ traits: any OperationTraitOrName..., by key: some Hashable & Sendable,
         keepingFor time: Duration? = nil, priority: Operation.QueuePriority = .normal,
-        body: @escaping @Sendable () throws -> Output
+        body: @escaping @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws -> Output {
-        try await share(OperationKey(key), traits, keepingFor: time, priority) { _ in made(body) }
+        try await share(OperationKey(key), traits, keepingFor: time, priority) { _ in
+            made(body).at(file, line)
+        }
     }
 
     /// Returns the result of asynchronous work that several tasks need at the same time, and that
     /// is done only once for all of them.
     ///
     /// The operation keeps its slot of the queue's width until the function has returned.
+    @_documentation(visibility: internal)
     public final func sharedValue<Output: Sendable>(
-        _ traits: OperationTrait..., by key: some Hashable & Sendable,
+        _ traits: any OperationTraitOrName..., by key: some Hashable & Sendable,
         keepingFor time: Duration? = nil, priority: Operation.QueuePriority = .normal,
-        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
+        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws -> Output {
         try await share(OperationKey(key), traits, keepingFor: time, priority) { work in
             TypedOperation { () async throws -> Output in
                 try await KeyedWork.$current.withValue(work) { try await body() }
-            }
+            }.at(file, line)
         }
     }
 
     fileprivate func share<Output: Sendable>(
-        _ key: OperationKey, _ traits: [OperationTrait], keepingFor time: Duration?,
+        _ key: OperationKey, _ traits: [any OperationTraitOrName], keepingFor time: Duration?,
         _ priority: Operation.QueuePriority, _ make: (KeyedWork) -> TypedOperation<Output>
     ) async throws -> Output {
         try Task.checkCancellation()
@@ -96,7 +103,7 @@ extension OperationQueue {
     /// A function of its own: a task that joins other work releases the operation that it has made
     /// before it waits.
     private func enter<Output: Sendable>(
-        _ table: KeyedWorkTable, _ key: OperationKey, _ traits: [OperationTrait],
+        _ table: KeyedWorkTable, _ key: OperationKey, _ traits: [any OperationTraitOrName],
         _ priority: Operation.QueuePriority, _ new: KeyedWork,
         _ make: (KeyedWork) -> TypedOperation<Output>
     ) -> (work: KeyedWork, ticket: Int) {
@@ -118,13 +125,15 @@ extension _OperationQueueMembers {
     /// that is done only once for all of them.
     ///
     /// The operation keeps its slot of the queue's width until the function has returned.
+    @_documentation(visibility: internal)
     public func sharedValue<Output: Sendable>(
-        _ traits: OperationTrait..., by key: some Hashable & Sendable,
+        _ traits: any OperationTraitOrName..., by key: some Hashable & Sendable,
         keepingFor time: Duration? = nil, priority: Operation.QueuePriority = .normal,
-        body: @escaping @MainActor @Sendable () throws -> Output
+        body: @escaping @MainActor @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) async throws -> Output {
         try await share(OperationKey(key), traits, keepingFor: time, priority) { _ in
-            TypedOperation(onMainActor: body)
+            made(onMainActor: body).at(file, line)
         }
     }
 }

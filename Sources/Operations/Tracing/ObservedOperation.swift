@@ -7,9 +7,9 @@ extension Operation {
     /// The operation's address, which tells it from all operations that exist at the same time.
     package final var identity: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
 
-    /// The operation's name in pictures: its name, or its class.
+    /// The operation's name in pictures: its name, the place that made it, or its class.
     package final var displayName: String {
-        if let name, !name.isEmpty { return name }
+        if let nameOrPlace { return nameOrPlace }
         return status.has(.barrier) ? "barrier" : "\(type(of: self))"
     }
 

@@ -1,6 +1,6 @@
 import OperationsRuntime
 
-extension OperationTrait {
+extension OperationTraitOrName where Self == OperationTrait {
     /// Joins an operation with the same key that is under way in the queue, instead of adding a
     /// second one.
     ///

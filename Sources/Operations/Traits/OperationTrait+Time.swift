@@ -1,6 +1,6 @@
 import OperationsRuntime
 
-extension OperationTrait {
+extension OperationTraitOrName where Self == OperationTrait {
     /// Keeps the operation from becoming ready until a time has passed since it was added to a
     /// queue.
     ///

@@ -2,30 +2,65 @@
 ///
 /// ```swift
 /// queue.add("thumbnail", .priority(.high), .retry(3), .timeout(.seconds(5))) { … }
+/// queue.add(file.name, .retry(3), after: download) { … }
 /// ```
 ///
-/// A string literal is the trait ``name(_:)``.
+/// A string among the traits is the operation's name: a literal, or a variable.
 ///
 /// Of several traits that set the same thing, such as two timeouts or two deadlines, the last one
 /// counts. The limits of different keys (``exclusive(by:)``, ``limited(to:by:)``) all apply, and
 /// costs and rates add up (``cost(_:of:)``, ``rate(_:tokens:)``).
 ///
-/// For operations that are made in another way, use ``Operation/apply(_:)-(OperationTrait...)``.
-/// Traits about time, keys and budgets have an effect only in a queue: an operation that is started
-/// by hand runs once, at once.
+/// For operations that are made in another way, use
+/// ``Operation/apply(_:)-(OperationTraitOrName...)``. Traits about time, keys and budgets have an
+/// effect only in a queue: an operation that is started by hand runs once, at once.
+///
+/// A program names its own combinations of settings in an extension of ``OperationTraitOrName``.
 public struct OperationTrait: Sendable {
     /// Writes the trait into the operation's options.
     let apply: @Sendable (inout OperationOptions) -> Void
 
     init(_ apply: @escaping @Sendable (inout OperationOptions) -> Void) { self.apply = apply }
+}
 
+/// What a method that makes an operation takes before the operation's body: traits, and strings as
+/// the operation's name.
+///
+/// The traits belong to this protocol so that a program can write `.retry(3)` beside a string. A
+/// program that uses the same setting in many places can give it a name here:
+///
+/// ```swift
+/// extension OperationTraitOrName where Self == OperationTrait {
+///     static var polite: OperationTrait { .rate(RateLimit.shared) }
+/// }
+///
+/// queue.add(title, .polite, .retry(3)) { try await fetch(url) }
+/// ```
+///
+/// Programs do not conform types of their own to the protocol.
+public protocol OperationTraitOrName: Sendable {
+    /// The setting.
+    var _trait: OperationTrait { get }
+}
+
+extension OperationTrait: OperationTraitOrName {
+    /// The trait itself.
+    public var _trait: OperationTrait { self }
+}
+
+extension String: OperationTraitOrName {
+    /// The string as the name of an operation.
+    public var _trait: OperationTrait { .name(self) }
+}
+
+extension OperationTraitOrName where Self == OperationTrait {
     /// A name for people to read; see ``Operation/name``.
     ///
-    /// A string literal, with interpolations or without, means the same:
+    /// A string means the same:
     ///
     /// ```swift
     /// queue.add("page \(number)") { … }
-    /// queue.add(.name(title)) { … }
+    /// queue.add(title) { … }
     /// ```
     public static func name(_ name: String) -> OperationTrait {
         OperationTrait { $0.properties.name = name }
@@ -142,15 +177,15 @@ extension Operation {
     /// ``OperationTrait/every(_:)`` have no effect on it.
     ///
     /// - Precondition: the operation is in no queue, and was not started.
-    public final func apply(_ traits: OperationTrait...) { apply(traits) }
+    public final func apply(_ traits: any OperationTraitOrName...) { apply(traits) }
 
-    /// Applies an array of traits; see ``apply(_:)-(OperationTrait...)``.
-    public final func apply(_ traits: [OperationTrait]) {
+    /// Applies an array of traits; see ``apply(_:)-(OperationTraitOrName...)``.
+    public final func apply(_ traits: [any OperationTraitOrName]) {
         guard status.phase == .created else {
             misuse("\(self) takes no more traits: apply them before it is added to a queue")
         }
         var plan = attemptController?.plan ?? OperationOptions()
-        for trait in traits { trait.apply(&plan) }
+        for trait in traits { trait._trait.apply(&plan) }
         if let name = plan.properties.name { self.name = name }
         if let priority = plan.properties.priority { queuePriority = priority }
         if let quality = plan.properties.qualityOfService { qualityOfService = quality }

@@ -8,57 +8,41 @@ extension OperationQueue {
     /// print(try await size.value)
     /// ```
     ///
+    /// The function may be `async`. The operation then keeps its slot of the queue's width until
+    /// the function has returned, and the task in which the function runs has the operation's name.
+    /// A function of the main actor runs there: `queue.add { @MainActor in … }`.
+    ///
     /// - Parameters:
-    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
-    ///     further settings. In a task with a name, outside of operations, that name is the
-    ///     default.
+    ///   - traits: the operation's name, as a string, and further settings. In a task with a name,
+    ///     outside of operations, that name is the default.
     ///   - body: the work, run on a worker thread, once unless a trait repeats it. Its return value
     ///     is the operation's ``TypedOperation/value``; an error that it throws is the operation's
     ///     failure.
+    ///   - file: the file of the call. Messages call an operation without a name by the place.
+    ///   - line: the line of the call.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait...,
-        body: @escaping @Sendable () throws -> Output
+        _ traits: any OperationTraitOrName...,
+        body: @escaping @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        take(made(body), traits)
+        take(made(body).at(file, line), traits)
     }
 
     /// Adds an async function as an operation with a result.
     ///
     /// The operation keeps its slot of the queue's width until the function has returned. The name
     /// of the operation is also that of the task in which the function runs.
+    @_documentation(visibility: internal)
     @discardableResult
     @inlinable
     public final func add<Output: Sendable>(
-        _ traits: OperationTrait...,
-        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
+        _ traits: any OperationTraitOrName...,
+        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        take(TypedOperation(body: body), traits)
-    }
-
-    /// Adds a function as an operation with a result, under a name that is not a literal.
-    ///
-    /// ```swift
-    /// for file in files { queue.add(file.name) { try index(file) } }
-    /// ```
-    @discardableResult
-    @_disfavoredOverload
-    public final func add<Output: Sendable>(
-        _ name: String, _ traits: OperationTrait...,
-        body: @escaping @Sendable () throws -> Output
-    ) -> TypedOperation<Output> {
-        take(made(body), [.name(name)] + traits)
-    }
-
-    /// Adds an async function as an operation with a result, under a name that is not a literal.
-    @discardableResult
-    @_disfavoredOverload
-    public final func add<Output: Sendable>(
-        _ name: String, _ traits: OperationTrait...,
-        body: nonisolated(nonsending) @escaping @Sendable () async throws -> Output
-    ) -> TypedOperation<Output> {
-        take(TypedOperation(body: body), [.name(name)] + traits)
+        take(TypedOperation(body: body).at(file, line), traits)
     }
 
     /// Adds a function that runs after other operations, with their results, in their order.
@@ -68,53 +52,64 @@ extension OperationQueue {
     /// ```
     ///
     /// If one of the other operations fails or is cancelled, the new operation is cancelled, with
-    /// that as its ``Operation/cancellationReason``.
+    /// that as its ``Operation/cancellationReason``. The function may be `async`, or belong to the
+    /// main actor.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
-        _ traits: OperationTrait...,
+        _ traits: any OperationTraitOrName...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
-        body: @escaping @Sendable (First, repeat each Rest) throws -> Output
+        body: @escaping @Sendable (First, repeat each Rest) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
         let operation = made { try body(first.result, repeat (each rest).result) }
         operation.depend(on: first, repeat each rest)
-        return take(operation, traits)
+        return take(operation.at(file, line), traits)
     }
 
     /// Adds an async function that runs after other operations, with their results, in their order.
+    @_documentation(visibility: internal)
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
-        _ traits: OperationTrait...,
+        _ traits: any OperationTraitOrName...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
         body:
             nonisolated(nonsending) @escaping @Sendable (First, repeat each Rest) async throws ->
-            Output
+            Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        take(TypedOperation(after: first, repeat each rest, body: body), traits)
+        take(
+            TypedOperation(after: first, repeat each rest, body: body, file: file, line: line),
+            traits)
     }
 
     /// Adds a function that runs after any number of operations of one type, with their results.
+    ///
+    /// The function may be `async`, or belong to the main actor.
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
-        _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
-        body: @escaping @Sendable ([Input]) throws -> Output
+        _ traits: any OperationTraitOrName..., after inputs: [TypedOperation<Input>],
+        body: @escaping @Sendable ([Input]) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
         let operation = made { try body(inputs.map { try $0.result }) }
         operation.depend(on: inputs)
-        return take(operation, traits)
+        return take(operation.at(file, line), traits)
     }
 
     /// Adds an async function that runs after any number of operations of one type, with their
     /// results.
+    @_documentation(visibility: internal)
     @discardableResult
     @inlinable
     public final func add<Output: Sendable, Input: Sendable>(
-        _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
-        body: nonisolated(nonsending) @escaping @Sendable ([Input]) async throws -> Output
+        _ traits: any OperationTraitOrName..., after inputs: [TypedOperation<Input>],
+        body: nonisolated(nonsending) @escaping @Sendable ([Input]) async throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        take(TypedOperation(after: inputs, body: body), traits)
+        take(TypedOperation(after: inputs, body: body, file: file, line: line), traits)
     }
 }
 
@@ -127,12 +122,11 @@ extension OperationQueue {
     ///
     /// - Parameters:
     ///   - operation: an operation of any class.
-    ///   - traits: the operation's name, as a string literal or ``OperationTrait/name(_:)``, and
-    ///     further settings.
+    ///   - traits: the operation's name, as a string, and further settings.
     /// - Precondition: as for ``addOperation(_:)-(Operation)``.
     @discardableResult
     public final func add<Added: Operation>(
-        _ operation: Added, _ traits: OperationTrait...
+        _ operation: Added, _ traits: any OperationTraitOrName...
     ) -> Added {
         if !traits.isEmpty { operation.apply(traits) }
         addOperation(operation)
@@ -164,7 +158,7 @@ extension OperationQueue {
     /// unfinished operation to use in its place.
     @usableFromInline
     final func take<Output>(
-        _ operation: TypedOperation<Output>, _ traits: [OperationTrait]
+        _ operation: TypedOperation<Output>, _ traits: [any OperationTraitOrName]
     ) -> TypedOperation<Output> {
         if !traits.isEmpty {
             operation.apply(traits)

@@ -1,6 +1,8 @@
 // Operations whose bodies run on the main actor. A worker of the queue takes the operation, which
 // keeps its slot from its start until the body has returned on the main actor.
 
+import OperationsRuntime
+
 /// Methods of queues that differ from a method of the class only in the actor of a closure.
 ///
 /// Two methods of one type cannot differ in that alone, so these belong to a protocol. For a
@@ -26,12 +28,14 @@ extension _OperationQueueMembers {
     /// Adds a function that runs on the main actor, as an operation with a result.
     ///
     /// The operation keeps its slot of the queue's width while its body waits for the main actor.
+    @_documentation(visibility: internal)
     @discardableResult
     public func add<Output: Sendable>(
-        _ traits: OperationTrait...,
-        body: @escaping @MainActor @Sendable () throws -> Output
+        _ traits: any OperationTraitOrName...,
+        body: @escaping @MainActor @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        take(TypedOperation(onMainActor: body), traits)
+        take(made(onMainActor: body).at(file, line), traits)
     }
 
     /// Adds a function that runs on the main actor after other operations, with their results.
@@ -39,65 +43,92 @@ extension _OperationQueueMembers {
     /// ```swift
     /// queue.add(after: picture) { @MainActor picture in view.show(picture) }
     /// ```
+    @_documentation(visibility: internal)
     @discardableResult
     public func add<Output: Sendable, First: Sendable, each Rest: Sendable>(
-        _ traits: OperationTrait...,
+        _ traits: any OperationTraitOrName...,
         after first: TypedOperation<First>, _ rest: repeat TypedOperation<each Rest>,
-        body: @escaping @MainActor @Sendable (First, repeat each Rest) throws -> Output
+        body: @escaping @MainActor @Sendable (First, repeat each Rest) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        let operation = TypedOperation {
-            try await body(first.result, repeat (each rest).result)
-        }
+        let operation = made(onMainActor: { try body(first.result, repeat (each rest).result) })
         operation.depend(on: first, repeat each rest)
-        return take(operation, traits)
+        return take(operation.at(file, line), traits)
     }
 
     /// Adds a function that runs on the main actor after any number of operations of one type, with
     /// their results.
+    @_documentation(visibility: internal)
     @discardableResult
     public func add<Output: Sendable, Input: Sendable>(
-        _ traits: OperationTrait..., after inputs: [TypedOperation<Input>],
-        body: @escaping @MainActor @Sendable ([Input]) throws -> Output
+        _ traits: any OperationTraitOrName..., after inputs: [TypedOperation<Input>],
+        body: @escaping @MainActor @Sendable ([Input]) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        let operation = TypedOperation { try await body(inputs.map { try $0.result }) }
+        let operation = made(onMainActor: { try body(inputs.map { try $0.result }) })
         operation.depend(on: inputs)
-        return take(operation, traits)
+        return take(operation.at(file, line), traits)
+    }
+
+    /// Adds a function that runs on the main actor after another operation, whatever its result is.
+    @_documentation(visibility: internal)
+    @discardableResult
+    @_disfavoredOverload
+    public func add<Output: Sendable>(
+        _ traits: any OperationTraitOrName..., after operation: Operation,
+        on condition: DependencyCondition = .success,
+        body: @escaping @MainActor @Sendable (()) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
+    ) -> TypedOperation<Output> {
+        add(
+            traits, after: [operation], on: condition,
+            made(onMainActor: { try body(()) }).at(file, line))
     }
 
     /// Adds a function that runs on the main actor after other operations, whatever their results
     /// are.
+    @_documentation(visibility: internal)
     @discardableResult
     @_disfavoredOverload
     public func add<Output: Sendable>(
-        _ traits: OperationTrait..., after first: Operation, _ rest: Operation...,
+        _ traits: any OperationTraitOrName...,
+        after first: Operation, _ second: Operation, _ rest: Operation...,
         on condition: DependencyCondition = .success,
-        body: @escaping @MainActor @Sendable () throws -> Output
+        body: @escaping @MainActor @Sendable () throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        add(traits, after: [first] + rest, on: condition, TypedOperation(onMainActor: body))
+        add(
+            traits, after: [first, second] + rest, on: condition,
+            made(onMainActor: body).at(file, line))
     }
 
     /// Adds a function that runs on the main actor after a list of operations, whatever their
     /// results are.
+    @_documentation(visibility: internal)
     @discardableResult
+    @_disfavoredOverload
     public func add<Output: Sendable>(
-        _ traits: OperationTrait..., after operations: [Operation],
+        _ traits: any OperationTraitOrName..., after operations: [Operation],
         on condition: DependencyCondition = .success,
-        body: @escaping @MainActor @Sendable () throws -> Output
+        body: @escaping @MainActor @Sendable (()) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
-        add(traits, after: operations, on: condition, TypedOperation(onMainActor: body))
+        add(
+            traits, after: operations, on: condition,
+            made(onMainActor: { try body(()) }).at(file, line))
     }
 
     /// Adds a function that runs on the main actor if another operation fails, with the error.
+    @_documentation(visibility: internal)
     @discardableResult
     public func add<Output: Sendable>(
-        _ traits: OperationTrait..., onFailureOf operation: Operation,
-        body: @escaping @MainActor @Sendable (any Error) throws -> Output
+        _ traits: any OperationTraitOrName..., onFailureOf operation: Operation,
+        body: @escaping @MainActor @Sendable (any Error) throws -> Output,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> TypedOperation<Output> {
         add(
             traits, after: [operation], on: .failure,
-            TypedOperation { () async throws in
-                try await body(try operation.failureToHandle)
-            })
+            made(onMainActor: { try body(try operation.failureToHandle) }).at(file, line))
     }
 }
 
@@ -110,6 +141,32 @@ extension OperationQueue {
     @_disfavoredOverload
     public final func addOperation(_ block: @escaping @Sendable () async throws -> Void) {
         add(body: block)
+    }
+}
+
+extension OperationQueue {
+    /// Makes an operation whose body runs on the main actor.
+    ///
+    /// Under a driver the body is one step, as any other function that is not async.
+    final func made<Output: Sendable>(
+        onMainActor body: @escaping @MainActor @Sendable () throws -> Output
+    ) -> TypedOperation<Output> {
+        guard let driver else { return TypedOperation(onMainActor: body) }
+        return TypedOperation { () throws -> Output in
+            let (operation, queue) = (Operation.current, OperationQueue.current)
+            let result = Locked<Result<Output, any Error>?>(nil)
+            driver.performOnMainActor {
+                // The main actor may have another thread.
+                ThreadContext.current.inside(operation, of: queue) {
+                    let value = Result { try MainActor.assumeIsolated(body) }
+                    result.replace(with: value)
+                }
+            }
+            guard let value = result.withLock({ $0 }) else {
+                misuse("\(self.label) has a driver that did not run a body of the main actor")
+            }
+            return try value.get()
+        }
     }
 }
 

@@ -39,7 +39,7 @@ extension OperationQueue {
     ///     settings.
     @discardableResult
     public final func add<Work: OperationWork>(
-        _ work: Work, _ traits: OperationTrait...
+        _ work: Work, _ traits: any OperationTraitOrName...
     ) -> TypedOperation<Work.Output> {
         take(TypedOperation(work), traits)
     }

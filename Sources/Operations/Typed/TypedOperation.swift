@@ -38,6 +38,10 @@ open class TypedOperation<Output: Sendable>: Operation, TaskBody, @unchecked Sen
     private let task: TaskWord
     @exclusivity(unchecked)
     private var output = StoredOutput<Output>()
+    /// The place that made the operation. Set before other threads can see the operation.
+    @exclusivity(unchecked)
+    @usableFromInline
+    final var site = CallSite()
 
     /// Makes an operation for a subclass that overrides `main() async throws`.
     public override init() {
@@ -325,6 +329,16 @@ open class TypedOperation<Output: Sendable>: Operation, TaskBody, @unchecked Sen
     override var replacesStart: Bool { false }
 
     override final var taskBody: (any TaskBody)? { task.isAsync ? self : nil }
+}
+
+extension TypedOperation: PlacedOperation {
+    /// Sets the place that made the operation, and returns the operation.
+    @inlinable
+    @inline(__always)
+    final func at(_ file: StaticString, _ line: UInt) -> TypedOperation<Output> {
+        site = CallSite(file, line)
+        return self
+    }
 }
 
 /// Abandons the task of an operation when this object is released.

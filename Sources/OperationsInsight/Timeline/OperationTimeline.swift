@@ -114,14 +114,22 @@ public final class OperationTimeline: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Writes ``chromeTrace()`` to a file, which appears at `path` complete or not at all.
+    /// Writes the recording to a file, which appears at `path` complete or not at all.
+    ///
+    /// A path that ends in `.html` gets a page that shows the timeline in any browser, also without
+    /// a network. Any other path gets ``chromeTrace()``.
     ///
     /// - Throws: ``WriteError``.
     public func write(to path: String) throws(WriteError) {
         do {
             let file = try ReplacedFile(path)
             let trace = core.trace()
-            try ChromeTrace(trace).write { (bytes) throws(SystemError) in try file.append(bytes) }
+            let append = { (bytes: [UInt8]) throws(SystemError) in try file.append(bytes) }
+            if TimelinePage.isMeant(by: path) {
+                try TimelinePage(trace).write(append)
+            } else {
+                try ChromeTrace(trace).write(append)
+            }
             try file.putInPlace()
         } catch {
             throw WriteError(path: path, reason: error.reason)

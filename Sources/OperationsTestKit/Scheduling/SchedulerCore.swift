@@ -58,6 +58,10 @@ final class SchedulerCore: QueueDriver {
         }
     }
 
+    func performOnMainActor(_ body: @Sendable () -> Void) {
+        MainThread.performAndWait { DrivenThread.perform(body) }
+    }
+
     // MARK: Waits of tasks
 
     /// How long a task waits before that is reported, if nothing runs the scheduler.
@@ -162,7 +166,7 @@ final class SchedulerCore: QueueDriver {
     func runNextStep() -> Bool {
         driving { [self] in
             runRest()
-            while let event = state.withLock({ $0.next(.none) }) {
+            while let event = next(.none) {
                 let isStep = perform(event)
                 runRest()
                 if isStep { return true }
@@ -176,7 +180,7 @@ final class SchedulerCore: QueueDriver {
         let isEndless = driving { [self] in
             runRest()
             var count = 0
-            while count < stepLimit, let event = state.withLock({ $0.next(patience) }) {
+            while count < stepLimit, let event = next(patience) {
                 count += 1
                 _ = perform(event)
                 runRest()
@@ -190,6 +194,32 @@ final class SchedulerCore: QueueDriver {
             throw .stepLimitReached(
                 stepCount: stepLimit, last: state.withLock { Array($0.steps.suffix(5)) })
         }
+    }
+
+    /// Decides what happens next; nil if nothing can.
+    ///
+    /// Nothing tells the scheduler that a body goes to the main actor, and comes back. So before
+    /// time passes, and before the end, it waits for the main actor if any body may be there. Once
+    /// one was, it waits before each step. If the main actor does not answer, the scheduler waits
+    /// for it no more.
+    private func next(_ patience: SchedulerState.Patience) -> SchedulerState.Event? {
+        if state.withLock({ $0.mainActor == .met }) { settle() }
+        if let event = state.withLock({ $0.next(.none) }) { return event }
+        if state.withLock({ $0.mainActor != .silent }), !MainThread.isCurrent,
+            unfinished.contains(where: { $0.operation.isAtWork })
+        {
+            settle()
+            runRest()
+            if let event = state.withLock({ $0.next(.none) }) {
+                state.withLock { $0.metMainActor() }
+                return event
+            }
+        }
+        return state.withLock { $0.next(patience) }
+    }
+
+    private func settle() {
+        if !MainThread.settle() { state.withLock { $0.mainActor = .silent } }
     }
 
     private func driving(_ body: @escaping @Sendable () -> Bool) -> Bool {

@@ -83,6 +83,16 @@ struct SchedulerState {
     /// The name of what is running.
     private(set) var currentName: String?
     private(set) var isRunning = false
+    /// What the scheduler knows of bodies that go to the main actor.
+    enum MainActorUse {
+        case unknown
+        /// A body has come back from there.
+        case met
+        /// The main thread has not answered: something blocks it.
+        case silent
+    }
+
+    var mainActor = MainActorUse.unknown
     /// The task in whose name the scheduler runs everything that is not a task itself; known while
     /// a job of a body runs.
     var outside: CurrentTask?
@@ -172,6 +182,10 @@ struct SchedulerState {
         guard !isRunning, runCount == count, reportedRunCount < count else { return false }
         reportedRunCount = count
         return true
+    }
+
+    mutating func metMainActor() {
+        if mainActor == .unknown { mainActor = .met }
     }
 
     mutating func stopRecording() {

@@ -188,7 +188,7 @@ struct CapacityTests {
     /// A queue of one slot whose next operations are claimed together.
     private func claimingQueue() -> OperationQueue {
         let queue = serialQueue()
-        queue.claimsSeveral()
+        queue.claimsMany()
         queue.isSuspended = true
         return queue
     }

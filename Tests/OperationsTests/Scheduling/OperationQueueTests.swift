@@ -6,6 +6,13 @@ import Testing
 
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct OperationQueueTests {
+    @Test func widthIsThePropertyOfTheLongName() {
+        let queue = OperationQueue(width: 3)
+        #expect(queue.width == 3)
+        queue.width = 5
+        #expect(queue.maxConcurrentOperationCount == 5)
+    }
+
     @Test func descriptionHasNameCountAndSuspension() {
         let queue = OperationQueue()
         queue.name = "net"

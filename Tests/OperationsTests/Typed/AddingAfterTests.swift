@@ -35,6 +35,18 @@ struct AddingAfterTests {
         #expect(try await afterNothing.value)
     }
 
+    @Test func bodyMayBeAFunctionWithAName() async throws {
+        let queue = OperationQueue()
+        let (number, nothing) = (queue.add { 3 }, BlockOperation {})
+        queue.addOperation(nothing)
+        let counts = [
+            queue.add(after: number, body: seven), queue.add(after: nothing, body: seven),
+            queue.add(after: [number], body: seven), queue.add(after: number, nothing, body: seven),
+            queue.add(after: number, body: eight), queue.add(after: [nothing], body: eight),
+        ]
+        #expect(try await counts.values() == [7, 7, 7, 7, 8, 8])
+    }
+
     @Test func bodyRunsAfterListsOfAnyOperations() async throws {
         let queue = OperationQueue()
         let blocks = (0..<3).map { _ in BlockOperation {} }
@@ -99,6 +111,9 @@ struct AddingAfterTests {
         #expect(runs.value == 1)
     }
 }
+
+@Sendable private func seven() -> Int { 7 }
+@Sendable private func eight() async -> Int { 8 }
 
 private enum Local {
     @TaskLocal static var value = 0
