@@ -310,11 +310,11 @@ open class TypedOperation<Output: Sendable>: Operation, TaskBody, @unchecked Sen
 
     func prepareTaskAgain() { task.run?._withUnsafeGuaranteedRef { $0.prepareAgain() } }
 
-    var taskStart: UInt64? {
+    var taskProgress: TaskProgress? {
         switch task.find() {
         case .nothing: nil
-        case .body(let body): body.startTime.load(ordering: .relaxed)
-        case .run(let run): run.startTime.load(ordering: .relaxed)
+        case .body(let body): body.progress
+        case .run(let run): run.progress
         }
     }
 
