@@ -43,5 +43,5 @@ _ = upload.cancellationReason
 
 // Prints:
 // debug Operation will be retried: queue=thumbnails operation=resize attempt=1 error.message=Busy()
-// error Operation failed: queue=thumbnails operation=resize error.message=Busy()
+// debug Operation failed: queue=thumbnails operation=resize error.message=Busy()
 // debug Operation was cancelled: queue=thumbnails operation=upload reason='resize' failed: Busy()

@@ -18,7 +18,7 @@ struct QueueLog: Sendable {
         switch end.outcome {
         case .finished: break
         case .failed:
-            logger.error(
+            logger.debug(
                 "Operation failed", error: end.error,
                 metadata: .about(operation, running: end.running, error: end.error))
         case .cancelled:
@@ -27,6 +27,20 @@ struct QueueLog: Sendable {
                 metadata: .about(operation, running: end.running, reason: end.reason))
         }
     }
+
+    /// Returns a function that logs the end of an operation that failed, of which the program has
+    /// taken no notice. The function does not retain the operation.
+    func failure(_ operation: Operation, _ end: OperationEnd) -> @Sendable () -> Void {
+        let metadata = Logger.Metadata.about(operation, running: end.running, error: end.error)
+        return { [logger] in
+            logger.error(
+                "Operation failed, and nothing observed it", error: end.error,
+                metadata: metadata)
+        }
+    }
+
+    /// Whether failures are logged.
+    var takesErrors: Bool { logger.logLevel <= .error }
 
     func returned(_ operation: Operation, _ attempt: OperationAttempt, number: Int) {
         // A successful run of a periodic operation is not worth a message.
@@ -44,12 +58,19 @@ struct QueueLog: Sendable {
     }
 
     func stalled(_ stall: OperationQueueStall) {
+        // Handlers that write text make a line of each message, and an explanation has several.
+        let explanation = "\(stall.explanation)".split(separator: "\n").joined(separator: " ")
+        var metadata: Logger.Metadata = [
+            "duration": "\(stall.duration)", "unfinished": "\(stall.unfinishedCount)",
+            "explanation": "\(explanation)",
+        ]
+        if !stall.operations.isEmpty {
+            metadata["operations"] = .array(stall.operations.map { .string("\($0)") })
+        }
         logger.warning(
-            "Operation queue has stalled",
-            metadata: [
-                "duration": "\(stall.duration)", "unfinished": "\(stall.unfinishedCount)",
-                "explanation": "\(stall.explanation)",
-            ])
+            stall.isOfWholeQueue
+                ? "Operation queue has stalled" : "Operation executes for too long",
+            metadata: metadata)
     }
 }
 

@@ -116,10 +116,30 @@ final class OperationTelemetry: OperationObserver {
         let outcome = OperationMetrics.Outcome(end)
         metrics?.operationEnded(
             outcome, running: end.running, hadBegun: last.phase == .executing)
-        if let log = telemetry.log, end.outcome != .finished {
-            inContext { log.ended(operation, end) }
-        }
+        if let log = telemetry.log, end.outcome != .finished { report(operation, end, in: log) }
         last.span?.end(outcome, end, attempts: last.attempts)
+    }
+
+    /// Logs the end of an operation that failed or was cancelled.
+    ///
+    /// A failure that the program expects is nobody's business. Another one is an error only if
+    /// nothing observes it, which is known when the operation is released.
+    private func report(_ operation: Operation, _ end: OperationEnd, in log: QueueLog) {
+        guard end.outcome == .failed else { return inContext { log.ended(operation, end) } }
+        if operation.failureIsExpected { return }
+        inContext { log.ended(operation, end) }
+        guard log.takesErrors else { return }
+        let context = parent.map { lastContext ?? $0 }
+        let failure = log.failure(operation, end)
+        operation.reportFailure { [telemetry] in
+            if telemetry.hasEnded { return false }
+            if let context {
+                ServiceContext.withValue(context, operation: failure)
+            } else {
+                failure()
+            }
+            return true
+        }
     }
 
     /// Ends the reports of the operation; later events are not reported.

@@ -18,6 +18,7 @@ final class QueueTelemetry: Sendable {
     let tracer: (any Tracer)?
     private let isOver = Atomic<Bool>(false)
     private let stallLimit: Duration?
+    private let operationLimit: Duration?
     private let stalls = Locked<OperationQueueStallReports?>(nil)
 
     init(
@@ -29,6 +30,7 @@ final class QueueTelemetry: Sendable {
         self.metrics = metrics.map { QueueMetrics(queue: queue, options: options, in: $0) }
         self.tracer = tracer
         stallLimit = log == nil && metrics == nil ? nil : options.stallLimit
+        operationLimit = options.operationLimit
     }
 
     /// The queue no longer exists, so there is nothing left to report.
@@ -42,7 +44,8 @@ final class QueueTelemetry: Sendable {
         guard let stallLimit else { return }
         // The handler must not retain this object, which would otherwise live until the next
         // sample of the queue.
-        let reports = queue.reportStalls(after: stallLimit) { [log, metrics] stall in
+        let reports = queue.reportStalls(after: stallLimit, operationLimit: operationLimit) {
+            [log, metrics] stall in
             metrics?.stalled()
             log?.stalled(stall)
         }
