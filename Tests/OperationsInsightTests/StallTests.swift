@@ -444,18 +444,6 @@ struct StallTests {
 
 private struct CocoaLikeError: Error {}
 
-extension String {
-    /// How often the string contains another one.
-    fileprivate func components(of part: String) -> Int {
-        var (count, rest) = (0, self[...])
-        while let range = rest.firstRange(of: part) {
-            count += 1
-            rest = rest[range.upperBound...]
-        }
-        return count
-    }
-}
-
 /// The number of threads of the process with a name; nil if the system does not say.
 private func threadCount(named name: String) -> Int? {
     #if os(Linux)
