@@ -4,6 +4,7 @@ import InMemoryTracing
 import Logging
 import Operations
 import OperationsTelemetry
+import OperationsTestKit
 import OperationsTestSupport
 import Testing
 import Tracing
@@ -46,6 +47,44 @@ struct LogTests {
         #expect(entries[2].error is OperationTimeout)
         #expect(entries[4].metadata["reason"] == "the row scrolled away")
         #expect(entries[4].metadata["duration"] == nil)
+    }
+
+    /// Without metrics and a tracer, an operation has no telemetry of its own.
+    @Test func loggerAloneLogsTheSame() async throws {
+        let (queue, log) = (OperationQueue(name: "alone"), InMemoryLogHandler())
+        var logger = Logger(label: "tests") { [log] _ in log }
+        logger.logLevel = .debug
+        let reports = queue.reportTelemetry(logger: logger, metrics: nil, tracer: nil)
+        await queue.add("fine") {}.finished()
+        await queue.add("expected", .mayFail) { throw Broken() }.finished()
+        await queue.add("broken") { throw Broken() }.fails()
+        let attempts = Tally()
+        await queue.add("flaky", .retry(2, backoff: .constant(.milliseconds(1)))) {
+            if attempts.increment() < 3 { throw Broken() }
+        }
+        .finished()
+        queue.isSuspended = true
+        queue.add("unwanted") {}.cancel(because: "the row scrolled away")
+        await queue.finished()
+        queue.isSuspended = false
+        do { await queue.add("forgotten") { throw Broken() }.finished() }
+        await queue.finished()
+        #expect(await comesTrue { log.entries.count == 6 })
+        #expect(
+            log.entries.map { "\($0.level): \($0.message) \($0.metadata["operation"] ?? "")" } == [
+                "debug: Operation failed broken",
+                "debug: Operation will be retried flaky",
+                "debug: Operation will be retried flaky",
+                "debug: Operation was cancelled unwanted",
+                "debug: Operation failed forgotten",
+                "error: Operation failed, and nothing observed it forgotten",
+            ])
+        #expect(log.entries.compactMap { $0.metadata["attempt"].map { "\($0)" } } == ["1", "2"])
+        #expect(log.entries.allSatisfy { $0.metadata["queue"] == "alone" })
+        reports.end()
+        await queue.add("late") { throw Broken() }.fails()
+        await queue.finished()
+        #expect(log.entries.count == 6)
     }
 
     @Test func failureThatNothingObservesIsAnError() async throws {
@@ -133,6 +172,23 @@ struct LogTests {
         observed.queue.add("unwanted") {}.cancel()
         await observed.drain()
         #expect(observed.lines.isEmpty)
+    }
+
+    @Test func bodiesHaveTheLoggerOfTheTaskThatAdds() async {
+        let observed = Observed()
+        var request = Logger(label: "request") { _ in InMemoryLogHandler() }
+        request[metadataKey: "request-id"] = "42"
+        let seen = TestRecorder<String?>()
+        await withLogger(request) { _ in
+            await observed.queue.add("block") {
+                seen.record(Logger.current[metadataKey: "request-id"].map { "\($0)" })
+            }.finished()
+            await observed.queue.add("async") {
+                await Task.yield()
+                seen.record(Logger.current[metadataKey: "request-id"].map { "\($0)" })
+            }.finished()
+        }
+        #expect(seen.events == ["42", "42"])
     }
 
     @Test func stallsAreWarnings() async {
