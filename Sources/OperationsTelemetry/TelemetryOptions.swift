@@ -16,7 +16,7 @@ public struct TelemetryOptions: Sendable, Hashable {
     /// time it is resumed.
     public var operationLimit: Duration? = .seconds(300)
 
-    /// Whether metrics have the dimension `operation`: the name that an operation has when it is
+    /// Whether metrics have the dimension `operation.name`: the name that an operation has when it is
     /// added, or else its type; false by default.
     ///
     /// Each name makes some twenty time series, which are kept. So this is for programs whose

@@ -21,7 +21,7 @@ struct DiagnosticsLogTests {
             #expect(failure.level == .warning)
             #expect(failure.message == "An operation failed, and its failure was never observed")
             #expect(failure.error is Broken)
-            #expect(failure.metadata["operation"] == "unseen")
+            #expect(failure.metadata["operation.name"] == "unseen")
             #expect(failure.metadata["error.message"] == "no connection")
 
             let (first, second) = (Operation(), Operation())

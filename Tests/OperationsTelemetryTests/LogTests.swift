@@ -36,17 +36,17 @@ struct LogTests {
             ])
         let entries = observed.log.entries
         try #require(entries.count == 5)
-        #expect(entries.allSatisfy { $0.metadata["queue"] == "tests" })
+        #expect(entries.allSatisfy { $0.metadata["operation.queue"] == "tests" })
         let failure = try #require(entries.first)
         #expect(failure.error is Broken)
         #expect(failure.metadata["error.message"] == "no connection")
         #expect(failure.metadata["error.type"] == "OperationsTelemetryTests.Broken")
-        #expect(failure.metadata["duration"] != nil)
-        #expect(entries[1].metadata["attempt"] == "1")
-        #expect(entries[1].metadata["delay"] != nil)
+        #expect(failure.metadata["operation.running.duration"] != nil)
+        #expect(entries[1].metadata["operation.attempt"] == "1")
+        #expect(entries[1].metadata["operation.delay.duration"] != nil)
         #expect(entries[2].error is OperationTimeout)
-        #expect(entries[4].metadata["reason"] == "the row scrolled away")
-        #expect(entries[4].metadata["duration"] == nil)
+        #expect(entries[4].metadata["operation.cancellation"] == "the row scrolled away")
+        #expect(entries[4].metadata["operation.running.duration"] == nil)
     }
 
     /// Without metrics and a tracer, an operation has no telemetry of its own.
@@ -71,16 +71,20 @@ struct LogTests {
         await queue.finished()
         #expect(await comesTrue { log.entries.count == 6 })
         #expect(
-            log.entries.map { "\($0.level): \($0.message) \($0.metadata["operation"] ?? "")" } == [
-                "debug: Operation failed broken",
-                "debug: Operation will be retried flaky",
-                "debug: Operation will be retried flaky",
-                "debug: Operation was cancelled unwanted",
-                "debug: Operation failed forgotten",
-                "error: Operation failed, and nothing observed it forgotten",
+            log.entries.map { "\($0.level): \($0.message) \($0.metadata["operation.name"] ?? "")" }
+                == [
+                    "debug: Operation failed broken",
+                    "debug: Operation will be retried flaky",
+                    "debug: Operation will be retried flaky",
+                    "debug: Operation was cancelled unwanted",
+                    "debug: Operation failed forgotten",
+                    "error: Operation failed, and nothing observed it forgotten",
+                ])
+        #expect(
+            log.entries.compactMap { $0.metadata["operation.attempt"].map { "\($0)" } } == [
+                "1", "2",
             ])
-        #expect(log.entries.compactMap { $0.metadata["attempt"].map { "\($0)" } } == ["1", "2"])
-        #expect(log.entries.allSatisfy { $0.metadata["queue"] == "alone" })
+        #expect(log.entries.allSatisfy { $0.metadata["operation.queue"] == "alone" })
         reports.end()
         await queue.add("late") { throw Broken() }.fails()
         await queue.finished()
@@ -98,9 +102,9 @@ struct LogTests {
                 "error: Operation failed, and nothing observed it forgotten",
             ])
         let error = try #require(observed.log.entries.last)
-        #expect(error.error is Broken && error.metadata["queue"] == "tests")
+        #expect(error.error is Broken && error.metadata["operation.queue"] == "tests")
         #expect(error.metadata["error.message"] == "no connection")
-        #expect(error.metadata["duration"] != nil)
+        #expect(error.metadata["operation.running.duration"] != nil)
     }
 
     @Test func failureThatTheProgramExpectsIsNotLogged() async {
@@ -161,9 +165,9 @@ struct LogTests {
         await receipt.finished()
         await upload.fails()
         await observed.drain()
-        let entry = observed.log.entries.first { $0.metadata["operation"] == "receipt" }
+        let entry = observed.log.entries.first { $0.metadata["operation.name"] == "receipt" }
         #expect(entry?.level == .debug)
-        #expect(entry?.metadata["reason"] == "'upload' failed: no connection")
+        #expect(entry?.metadata["operation.cancellation"] == "'upload' failed: no connection")
     }
 
     @Test func levelOfLoggerIsRespected() async {

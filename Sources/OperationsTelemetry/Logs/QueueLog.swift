@@ -10,7 +10,7 @@ struct QueueLog: Sendable {
 
     init(_ logger: Logger, queue: String) {
         var logger = logger
-        logger[metadataKey: "queue"] = "\(queue)"
+        logger[metadataKey: "operation.queue"] = "\(queue)"
         self.logger = logger
     }
 
@@ -48,7 +48,7 @@ struct QueueLog: Sendable {
         logger.debug(
             "Operation will be retried", error: error,
             metadata: .about(operation, running: attempt.running, error: error).merging([
-                "attempt": "\(number)", "delay": "\(attempt.delay)",
+                "operation.attempt": "\(number)", "operation.delay.duration": "\(attempt.delay)",
             ]) { $1 })
     }
 
@@ -79,9 +79,9 @@ extension Logger.Metadata {
         _ operation: Operation, running: Duration? = nil, error: (any Error)? = nil,
         reason: CancellationReason? = nil
     ) -> Logger.Metadata {
-        var metadata: Logger.Metadata = ["operation": "\(operation.nameForTelemetry)"]
-        if let running { metadata["duration"] = "\(running)" }
-        if let reason { metadata["reason"] = "\(reason)" }
+        var metadata: Logger.Metadata = ["operation.name": "\(operation.nameForTelemetry)"]
+        if let running { metadata["operation.running.duration"] = "\(running)" }
+        if let reason { metadata["operation.cancellation"] = "\(reason)" }
         if let error { metadata.describe(error) }
         return metadata
     }
