@@ -145,7 +145,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "OperationsServiceLifecycle",
-            dependencies: ["Operations", serviceLifecycle, unixSignals],
+            dependencies: ["Operations", "OperationsRuntime"] + serviceGroups,
             swiftSettings: settings),
         .target(
             name: "DurableJobs",
@@ -264,8 +264,10 @@ let package = Package(
         .testTarget(
             name: "OperationsServiceLifecycleTests",
             dependencies: [
-                "Operations", "OperationsServiceLifecycle", "OperationsTestKit",
-                "OperationsTestSupport",
+                "Operations", "OperationsRuntime", "OperationsServiceLifecycle",
+                "OperationsTestKit", "OperationsTestSupport",
+                .product(
+                    name: "InMemoryLogging", package: "swift-log", condition: withServiceLifecycle),
             ] + serviceGroups,
             swiftSettings: testSettings),
         .testTarget(

@@ -16,8 +16,14 @@ struct Terminal: LogHandler {
 
     func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
-        let shown = ["queue", "operation", "attempt", "reason", "error.message"]
-            .compactMap { key in all[key].map { "\(key)=\($0)" } }
+        let shown = [
+            "operation.queue", "operation.name", "operation.attempt", "operation.cancellation",
+            "error.message",
+        ]
+        .compactMap { key in
+            // The last part of the key is enough here.
+            all[key].map { "\(key.split(separator: ".").last ?? "")=\($0)" }
+        }
         print("\(event.level) \(event.message):", shown.joined(separator: " "))
     }
 }
@@ -42,6 +48,6 @@ _ = upload.cancellationReason
 #endif
 
 // Prints:
-// debug Operation will be retried: queue=thumbnails operation=resize attempt=1 error.message=Busy()
-// error Operation failed: queue=thumbnails operation=resize error.message=Busy()
-// debug Operation was cancelled: queue=thumbnails operation=upload reason='resize' failed: Busy()
+// debug Operation will be retried: queue=thumbnails name=resize attempt=1 message=Busy()
+// debug Operation failed: queue=thumbnails name=resize message=Busy()
+// debug Operation was cancelled: queue=thumbnails name=upload cancellation='resize' failed: Busy()

@@ -560,7 +560,7 @@ extension Operation: Hashable {
 extension Operation {
     /// How messages identify the operation: its quoted name, the quoted place that made it, or its
     /// type and address.
-    var label: String {
+    package var label: String {
         if let name = nameOrPlace { return "'\(name)'" }
         if isPieceOfTask { return "a piece of a task" }
         let address = String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16)

@@ -16,5 +16,7 @@ public import Operations
 public struct QueueService {
     /// Needs the package trait `ServiceLifecycle` of swift-operations.
     public init(_ queue: OperationQueue, grace: Duration = .seconds(20)) {}
+    /// Needs the package trait `ServiceLifecycle` of swift-operations.
+    public init(_ queues: [OperationQueue], grace: Duration = .seconds(20)) {}
 }
 #endif

@@ -20,10 +20,10 @@ extension OperationQueue {
     /// tracing have not been bootstrapped, nothing is done for them. <doc:OperationsTelemetry>
     /// lists what is reported, and under which names.
     ///
-    /// The queue's `name` at this moment is the `queue` of all reports. A queue without a name
+    /// The queue's `name` at this moment is the `operation.queue` of all reports. A queue without a name
     /// reports as `unnamed`, so that there are no more time series than names in the program.
-    /// Operations already in the queue are not reported. Barrier blocks have a span, and are
-    /// otherwise not reported.
+    /// Operations already in the queue are not reported, except to a logger that is the only
+    /// receiver. Barrier blocks have a span, and are otherwise not reported.
     ///
     /// A queue reports to one receiver at a time: another call ends the reports of the previous
     /// one. The backends are called on the thread of the event, with no lock held; the time they
@@ -31,8 +31,8 @@ extension OperationQueue {
     /// ended, its operations.
     ///
     /// - Parameters:
-    ///   - logger: receives failures as errors, stalls as warnings, and everything else at the
-    ///     level `debug`.
+    ///   - logger: receives failures that nothing observes as errors, stalls as warnings, and
+    ///     everything else at the level `debug`.
     ///   - metrics: makes the metrics.
     ///   - tracer: makes the spans.
     ///   - options: further settings.

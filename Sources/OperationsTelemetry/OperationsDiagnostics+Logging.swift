@@ -28,19 +28,19 @@ extension OperationsDiagnostics {
                 metadata["waits_for"] = "\(name)"
             case .unobservedFailure(let operation, let error):
                 message = "An operation failed, and its failure was never observed"
-                metadata["operation"] = .string(operation.unquoted)
+                metadata["operation.name"] = .string(operation.unquoted)
                 metadata.describe(error)
                 failure = error
             case .ignoredCancellation(let operation, let duration):
                 message = "An operation went on after its cancellation without asking for it"
-                metadata["operation"] = .string(operation.unquoted)
+                metadata["operation.name"] = .string(operation.unquoted)
                 metadata["duration"] = "\(duration)"
             case .unannouncedEnd(let operation):
                 message = "An operation has finished and never announced it"
-                metadata["operation"] = .string(operation.unquoted)
+                metadata["operation.name"] = .string(operation.unquoted)
             case .idleTestScheduler(let queue):
                 message = "A task waits for a queue whose test scheduler nothing runs"
-                metadata["queue"] = "\(queue)"
+                metadata["operation.queue"] = "\(queue)"
             case .allThreadsBlocked(let threads, let waiting):
                 message = "All worker threads are blocked while work waits for one"
                 metadata["threads"] = "\(threads)"

@@ -1,15 +1,22 @@
 #if Telemetry
 /// The settings of a queue's telemetry, except its destinations.
 public struct TelemetryOptions: Sendable, Hashable {
-    /// For how long no operation must have finished before the queue is reported as stalled: at
-    /// least a millisecond, and a minute by default. Nil turns these reports off.
+    /// For how long a queue may stand still before it is reported as stalled, although operations
+    /// are ready: at least a millisecond, and a minute by default. Nil turns these reports off, and
+    /// those of single operations.
     ///
-    /// An operation that simply takes longer than this is a stall, too, if no other operation
-    /// finishes meanwhile. A suspended queue is expected to stand still. See
-    /// `OperationQueue.reportStalls(after:_:)`.
+    /// Operations that wait for a point in time, a token or a permit are no reason for a report, nor
+    /// is a suspended queue. See `OperationQueue.reportStalls(after:_:)`.
     public var stallLimit: Duration? = .seconds(60)
 
-    /// Whether metrics have the dimension `operation`: the name that an operation has when it is
+    /// For how long an operation may execute without having been resumed before it is reported by
+    /// itself: at least a millisecond, and five minutes by default. Nil turns these reports off.
+    ///
+    /// Choose a time that no operation of the queue should need. An `async` body counts as new each
+    /// time it is resumed.
+    public var operationLimit: Duration? = .seconds(300)
+
+    /// Whether metrics have the dimension `operation.name`: the name that an operation has when it is
     /// added, or else its type; false by default.
     ///
     /// Each name makes some twenty time series, which are kept. So this is for programs whose

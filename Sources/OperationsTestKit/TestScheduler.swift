@@ -41,6 +41,11 @@ public final class TestScheduler: Sendable {
     /// last continues, if it can, and otherwise the oldest one. So an empty text is the schedule
     /// with the fewest switches.
     ///
+    /// A schedule that does not fit is an error of the method that runs the scheduler
+    /// (``TestSchedulerError/scheduleDoesNotFit(step:last:decision:option:of:)``): an option does not
+    /// exist, or a run ends before its last choice. The schedule knows in which call of these methods
+    /// a choice was made, so the calls must be the same, too.
+    ///
     /// - Parameters:
     ///   - schedule: the text of an ``ExplorationFailure`` or of ``schedule``, for example `"2:2"`.
     ///   - stepLimit: the number of steps after which one call gives up, with
@@ -51,7 +56,7 @@ public final class TestScheduler: Sendable {
             misuse(
                 "'\(schedule)' is no schedule: give the text that was printed, as in \"2:2 5:3\"")
         }
-        self.init(Chooser(prescribed: choices), stepLimit: stepLimit)
+        self.init(Chooser(choices), stepLimit: stepLimit)
     }
 
     init(_ chooser: Chooser, stepLimit: Int = 1_000_000) {
@@ -119,5 +124,5 @@ public final class TestScheduler: Sendable {
     public var steps: [TestScheduler.Step] { core.steps }
 
     /// The choices made so far, as text for ``init(replaying:stepLimit:)``.
-    public var schedule: String { ScheduleText.text(of: core.decisions.lazy.map(\.choice)) }
+    public var schedule: String { ScheduleText.text(of: core.decisions) }
 }

@@ -15,6 +15,18 @@ public enum TestSchedulerError: Error, Sendable, CustomStringConvertible {
     case stuck([StuckOperation])
     /// The run was not done after this many steps; these were the last.
     case stepLimitReached(stepCount: Int, last: [TestScheduler.Step])
+    /// The schedule that a scheduler repeats (``TestScheduler/init(replaying:stepLimit:)``) does not
+    /// fit what it runs: the program has changed since the schedule was recorded, or it is that of
+    /// another test. The scheduler makes no further step.
+    ///
+    /// - Parameters:
+    ///   - step: the number of the step that the scheduler would have made next, from 1.
+    ///   - last: the step before; nil if there is none.
+    ///   - decision: the number of the decision in the schedule, from 1.
+    ///   - option: the option that the schedule takes there, from 1.
+    ///   - of: the number of options there; 0 if the run ended before the decision.
+    case scheduleDoesNotFit(
+        step: Int, last: TestScheduler.Step?, decision: Int, option: Int, of: Int)
     /// The body of an exploration returned without running its scheduler, with this many operations
     /// left.
     case schedulerNotRun(operationCount: Int)
@@ -42,6 +54,16 @@ public enum TestSchedulerError: Error, Sendable, CustomStringConvertible {
             return "Not done after \(count) steps, the last of which were: "
                 + "\(last.map(\.description).joined(separator: ", ")). Use advance(by:) for work that is "
                 + "repeated for ever, or a higher stepLimit."
+        case .scheduleDoesNotFit(let step, let last, let decision, let option, let count):
+            let place =
+                last.map { "after step \(step - 1), which was \($0)" } ?? "at the first step"
+            let reason =
+                count == 0
+                ? "decision \(decision) of the schedule was never reached: nothing was left to do \(place)"
+                : "decision \(decision) of the schedule takes option \(option) of \(count), \(place)"
+            return
+                "The schedule does not fit: \(reason). It was recorded with another program or test: "
+                + "explore again, or remove the schedule."
         case .schedulerNotRun(let count):
             return "The body has returned without running its scheduler, with \(count) "
                 + "operation\(count == 1 ? "" : "s") left: call scheduler.run()."

@@ -76,6 +76,59 @@ struct GraphSnapshotTests {
         await queue.drain()
     }
 
+    private func arrows(
+        _ snapshot: OperationGraphSnapshot, _ kind: OperationGraphSnapshot.EdgeKind
+    ) -> [String] {
+        snapshot.edges.filter { $0.kind == kind }.map {
+            "\(snapshot.nodes[$0.from].label) \(snapshot.nodes[$0.to].label)"
+        }
+        .sorted()
+    }
+
+    @Test func barriersHaveArrows() async {
+        let queue = suspendedQueue()
+        queue.addOperation(named("a"))
+        queue.addOperation(named("b"))
+        queue.addBarrierBlock {}
+        queue.addOperation(named("c"))
+        queue.addBarrierBlock {}
+        queue.addBarrierBlock {}
+        queue.addOperation(named("d"))
+        let snapshot = queue.graph
+        #expect(
+            arrows(snapshot, .barrier) == [
+                "a barrier", "b barrier", "barrier barrier", "barrier c", "barrier d", "c barrier",
+            ])
+        #expect(arrows(snapshot, .order).isEmpty)
+        #expect(
+            snapshot.criticalPath.map { snapshot.nodes[$0].label }.suffix(5)
+                == ["barrier", "c", "barrier", "barrier", "d"])
+        #expect(snapshot.dot.contains("style=dotted, label=\"barrier\""))
+        #expect(
+            snapshot.mermaid.contains("== \"barrier\" ==>")
+                && snapshot.mermaid.contains("-. \"barrier\" .->"))
+        queue.isSuspended = false
+        await queue.drain()
+    }
+
+    @Test func strictOrderHasArrows() async {
+        let queue = suspendedQueue()
+        queue.order = .fifo
+        for name in ["a", "b", "c"] { queue.addOperation(named(name)) }
+        let snapshot = queue.graph
+        #expect(arrows(snapshot, .order) == ["a b", "b c"])
+        #expect(snapshot.criticalPath.count <= 1)
+        #expect(snapshot.dot.contains("style=dotted, label=\"in order\""))
+        queue.isSuspended = false
+        await queue.drain()
+        let free = suspendedQueue()
+        free.addOperation(named("a"))
+        free.addOperation(named("b"))
+        #expect(free.graph.edges.isEmpty)
+        free.isSuspended = false
+        await free.drain()
+    }
+
     @Test func executingOperationsAndTheirWaitsAreShown() async {
         let (queue, inner) = (OperationQueue(), suspendedQueue())
         let part = named("part")
@@ -166,9 +219,11 @@ struct GraphSnapshotTests {
                     label="queue 'Q'";
                     n0 [label="a\\"b\\n[x]\\nready", fillcolor="#cfe8fc", color="#c0392b", penwidth=3];
                     n1 [label="ü &amp; \\\\ `c`\\nwaiting", fillcolor="#fff3c4", color="#c0392b", penwidth=3];
-                    n2 [label="barrier\\nready", fillcolor="#cfe8fc", color="#1b6ca8", peripheries=2];
+                    n2 [label="barrier\\nready", fillcolor="#cfe8fc", color="#c0392b", penwidth=3, peripheries=2];
                   }
                   n0 -> n1 [style=solid, color="#c0392b", penwidth=3];
+                  n0 -> n2 [style=dotted, label="barrier"];
+                  n1 -> n2 [style=dotted, label="barrier", color="#c0392b", penwidth=3];
                 }
 
                 """)
@@ -181,6 +236,8 @@ struct GraphSnapshotTests {
                     n2[["barrier<br/>ready"]]:::ready
                   end
                   n0 ==> n1
+                  n0 -. "barrier" .-> n2
+                  n1 == "barrier" ==> n2
                   classDef idle fill:#ffffff,stroke:#999999,color:#000000
                   classDef waiting fill:#fff3c4,stroke:#b38600,color:#000000
                   classDef ready fill:#cfe8fc,stroke:#1b6ca8,color:#000000
@@ -188,7 +245,7 @@ struct GraphSnapshotTests {
                   classDef finished fill:#e6e6e6,stroke:#777777,color:#000000
                   classDef cancelled fill:#f8d0d0,stroke:#a33333,color:#000000
                   classDef critical stroke:#c0392b,stroke-width:3px
-                  class n0,n1 critical
+                  class n0,n1,n2 critical
 
                 """)
         queue.isSuspended = false

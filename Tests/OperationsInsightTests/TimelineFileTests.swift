@@ -1,7 +1,8 @@
 import Operations
-import OperationsInsight
 import OperationsTestSupport
 import Testing
+
+@testable import OperationsInsight
 
 #if canImport(Glibc)
 import Glibc
@@ -53,6 +54,44 @@ struct TimelineFileTests {
         // Removing the folder succeeds only if it is empty.
         unlink(path)
         #expect(rmdir(folder) == 0)
+    }
+
+    /// A million quick operations make a file that a browser can open.
+    @Test func fileOfQuickOperationsIsSmall() async {
+        let queue = OperationQueue(name: "q", width: 1)
+        let timeline = OperationTimeline(limit: 100_000)
+        timeline.record(queue)
+        let count = 10_000
+        for _ in 0..<count { await queue.add {}.finished() }
+        timeline.stop()
+        let bytes = timeline.chromeTrace().utf8.count
+        let ready = timeline.chromeTrace().components(of: "\"name\":\"ready\"") / 2
+        #expect(bytes < 160 * count + 240 * ready + 2_000, "\(bytes) bytes, \(ready) ready")
+    }
+
+    /// The trace of an operation that was ready for so many nanoseconds.
+    private func trace(readyFor nanoseconds: UInt64) -> String {
+        var event = TimelineEvent()
+        event.kind = .ran
+        event.operation = 16
+        event.type = unsafeBitCast(BlockOperation.self, to: UInt.self)
+        (event.second, event.third) = (1_000_000, 1_000_000 + nanoseconds)
+        event.fourth = event.third + 5_000
+        let contents = TimelineBuffer.Contents(events: [event])
+        let trace = TimelineTrace(
+            start: 1, end: 2_000_000, limit: 10, queues: ["queue 'q'"],
+            threads: [TimelineTrace.Thread(number: 1, name: "worker 1", contents: contents)],
+            running: [])
+        var bytes: [UInt8] = []
+        ChromeTrace(trace).write { bytes += $0 }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    @Test func readyTimesBelowAMicrosecondAreLeftOut() {
+        let ready = "\"name\":\"ready\""
+        #expect(trace(readyFor: 999).components(of: ready) == 0)
+        #expect(trace(readyFor: 999).contains("\"ready for µs\":0.999"))
+        #expect(trace(readyFor: 1_000).components(of: ready) == 2)
     }
 
     @Test func unwritablePathThrows() {

@@ -62,7 +62,7 @@ struct TimelineTests {
         #expect(trace.runs.map(\.name).sorted() == ["decode", "load", "show"])
         #expect(trace.run("show")?.argument("queue") == "queue 'Pictures'")
         #expect(trace.run("show")?.argument("priority") == "high")
-        #expect(trace.run("show")?.argument("outcome") == "finished")
+        #expect(trace.run("show")?.argument("outcome") == nil)
         #expect(trace.arrows == ["load → decode", "load → show", "decode → show"])
         #expect(trace.names("process_name").contains("queue 'Pictures'"))
         #expect(trace.names("thread_name").contains { $0.hasPrefix("worker ") })
@@ -182,7 +182,7 @@ struct TimelineTests {
         let trace = try Trace(timeline.chromeTrace())
         #expect(trace.problems == [])
         #expect(fail.error is Failed && trace.run("fail")?.argument("outcome") == "failed")
-        #expect(trace.run("fetch")?.argument("outcome") == "finished")
+        #expect(trace.run("fetch")?.argument("outcome") == nil)
         let lanes = trace.tracks(of: "fetch").union(trace.tracks(of: "fail"))
         #expect(lanes.allSatisfy { ["async 1", "async 2"].contains($0) }, "\(lanes)")
         #expect(trace.run("fetch")?.process != trace.run("after")?.process)
@@ -266,7 +266,7 @@ struct TimelineTests {
         let trace = try Trace(timeline.chromeTrace())
         #expect(trace.problems == [])
         let runs = trace.runs.filter { $0.name == "flaky" }.sorted { $0.start < $1.start }
-        #expect(runs.map { $0.argument("outcome") } == ["failed", "failed", "finished"])
+        #expect(runs.map { $0.argument("outcome") } == ["failed", "failed", nil])
         for (run, next) in zip(runs, runs.dropFirst()) { #expect(run.end <= next.start) }
     }
 
@@ -281,7 +281,7 @@ struct TimelineTests {
         await queue.drain()
         let trace = try Trace(timeline.chromeTrace())
         #expect(trace.problems == [])
-        #expect(trace.run("Plain")?.argument("outcome") == "finished")
+        #expect(trace.run("Plain")?.argument("outcome") == nil)
         #expect(trace.run("dispatched")?.process != trace.run("Plain")?.process)
     }
 

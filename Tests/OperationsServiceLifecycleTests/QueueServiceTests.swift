@@ -1,12 +1,15 @@
 #if ServiceLifecycle
 import Foundation
+import InMemoryLogging
 import Logging
 import Operations
-import OperationsServiceLifecycle
+import OperationsRuntime
 import OperationsTestSupport
 import ServiceLifecycle
 import Testing
 import UnixSignals
+
+@testable import OperationsServiceLifecycle
 
 /// Processes whose queues are services, and that get signals.
 @Suite(.timeLimit(.minutes(5)))
@@ -93,6 +96,116 @@ struct QueueServiceTests {
             ])
             precondition(stuck.isCancelled && stuck.isFinished)
         }
+    }
+
+    /// The second signal comes while the last of three services shuts down; the turn of the others
+    /// has not come.
+    @Test func aSecondSignalEndsTheGraceOfAllServices() async {
+        await #expect(processExitsWith: .success) {
+            let queues = ["first", "second", "third"].map { OperationQueue(name: $0) }
+            let stuck = queues.map { queue in
+                queue.add { () async throws in try await untilCancelled() }
+            }
+            endSoon(EXIT_FAILURE)
+            Task.detached {
+                _ = await comesTrue { queues[2].isShutDown }
+                precondition(!queues[0].isShutDown)
+                // The system makes one signal of two that are pending together.
+                while !stuck[2].isFinished {
+                    kill(getpid(), SIGTERM)
+                    try? await Task.sleep(for: .milliseconds(50))
+                }
+            }
+            try await QueueServiceTests.run(
+                queues.map { QueueService($0, grace: .seconds(3_600)) } + [
+                    Killer { stuck.allSatisfy(\.isExecuting) }
+                ])
+            precondition(stuck.allSatisfy { $0.isFinished && $0.isCancelled })
+        }
+    }
+
+    @Test func queuesOfOneServiceShutDownTogether() async {
+        await #expect(processExitsWith: .success) {
+            let queues = ["first", "second"].map { OperationQueue(name: $0) }
+            let stuck = queues.map { queue in
+                queue.add { () async throws in try await untilCancelled() }
+            }
+            endSoon(EXIT_FAILURE)
+            Task.detached {
+                _ = await comesTrue { queues.allSatisfy(\.isShutDown) }
+                precondition(!stuck.contains { $0.isFinished })
+                while !stuck.allSatisfy(\.isFinished) {
+                    kill(getpid(), SIGTERM)
+                    try? await Task.sleep(for: .milliseconds(50))
+                }
+            }
+            try await QueueServiceTests.run([
+                QueueService(queues, grace: .seconds(3_600)),
+                Killer { stuck.allSatisfy(\.isExecuting) },
+            ])
+            precondition(stuck.allSatisfy { $0.isFinished && $0.isCancelled })
+        }
+    }
+
+    @Test func theLogSaysWhatIsLeftAtTheEndOfTheGracePeriod() async {
+        await #expect(processExitsWith: .success) {
+            let log = InMemoryLogHandler()
+            let queues = ["pictures", "mails"].map { OperationQueue(name: $0) }
+            let (mayEnd, hasEnded) = (Signal(), Tally())
+            let deaf = queues[0].add("deaf") {
+                mayEnd.wait()
+                hasEnded.increment()
+            }
+            queues[1].add("waits", after: deaf) {}
+            endSoon(EXIT_FAILURE)
+            Task.detached {
+                _ = await comesTrue { log.entries.contains { $0.level == .warning } }
+                mayEnd.send()
+            }
+            try await QueueServiceTests.run([
+                QueueService(
+                    queues, grace: .milliseconds(100), logger: Logger(label: "test") { _ in log }),
+                Killer { deaf.isExecuting },
+            ])
+            precondition(hasEnded.value == 1)
+            let line = log.entries.first { $0.level == .warning }.map { "\($0.message)" } ?? ""
+            precondition(line.contains("left at the end of the grace period: "), line)
+            precondition(line.contains("'deaf'") && !line.contains("\n"), line)
+        }
+    }
+}
+
+struct ProcessShutdownTests {
+    private final class Time: Sendable {
+        let now = Locked(ContinuousClock.now)
+        func pass(_ duration: Duration) { now.withLock { $0 += duration } }
+    }
+
+    @Test func graceCountsFromTheFirstService() {
+        let (time, forgotten) = (Time(), Tally())
+        let shutdown = ProcessShutdown {
+            time.now.withLock { $0 }
+        } forgetting: {
+            forgotten.increment()
+        }
+        #expect(shutdown.begin(grace: .seconds(4)) == .seconds(4))
+        time.pass(.seconds(3))
+        // Two at a time, and one after the other.
+        #expect(shutdown.begin(grace: .seconds(20)) == .seconds(17))
+        shutdown.end()
+        shutdown.end()
+        time.pass(.seconds(30))
+        #expect(shutdown.begin(grace: .seconds(20)) == .zero)
+        time.pass(.seconds(1_000))
+        #expect(shutdown.begin(grace: .seconds(20)) == .zero)
+        shutdown.end()
+        shutdown.end()
+        #expect(forgotten.value == 0)
+        // Another group, later.
+        time.pass(.seconds(61))
+        #expect(shutdown.begin(grace: .seconds(20)) == .seconds(20))
+        #expect(forgotten.value == 1)
+        shutdown.end()
     }
 }
 #endif

@@ -21,7 +21,7 @@ struct DiagnosticsLogTests {
             #expect(failure.level == .warning)
             #expect(failure.message == "An operation failed, and its failure was never observed")
             #expect(failure.error is Broken)
-            #expect(failure.metadata["operation"] == "unseen")
+            #expect(failure.metadata["operation.name"] == "unseen")
             #expect(failure.metadata["error.message"] == "no connection")
 
             let (first, second) = (Operation(), Operation())
@@ -44,15 +44,22 @@ struct DiagnosticsLogTests {
         }
     }
 
-    @Test func telemetryDoesNotMarkFailuresAsObserved() async {
+    @Test func failureThatAQueueLogsIsNoFindingToo() async {
         await #expect(processExitsWith: .success) {
             let log = InMemoryLogHandler()
             OperationsDiagnostics.report(to: Logger(label: "findings") { _ in log })
             let observed = Observed()
             do { observed.queue.add("unseen") { throw Broken() } }
             await observed.drain()
-            #expect(observed.lines == ["error: Operation failed unseen"])
+            #expect(await comesTrue { observed.lines.count == 2 })
+            #expect(
+                observed.lines.last == "error: Operation failed, and nothing observed it unseen")
             #expect(observed.spans("unseen").first?.errors.count == 1)
+            #expect(log.entries.isEmpty)
+            // Without a logger, the queue leaves the failure to the findings.
+            let silent = OperationQueue()
+            silent.reportTelemetry(logger: nil, metrics: observed.metrics, tracer: nil)
+            do { silent.add("unseen") { throw Broken() } }
             #expect(await comesTrue { log.entries.count == 1 })
         }
     }

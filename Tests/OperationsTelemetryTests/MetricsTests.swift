@@ -33,12 +33,12 @@ struct MetricsTests {
 
     @Test func everyMetricExistsBeforeAnythingHappens() throws {
         let observed = Observed()
-        let queue = [("queue", "tests")]
+        let queue = [("operation.queue", "tests")]
         for label in ["operations.added", "operations.retried", "operations.stalls"] {
             _ = try observed.metrics.expectCounter(label, queue)
         }
         for outcome in ["finished", "failed", "expired", "cancelled"] {
-            let dimensions = queue + [("outcome", outcome)]
+            let dimensions = queue + [("operation.outcome", outcome)]
             _ = try observed.metrics.expectCounter("operations.ended", dimensions)
             _ = try observed.metrics.expectTimer("operations.running.duration", dimensions)
         }
@@ -83,7 +83,8 @@ struct MetricsTests {
         observed.queue.isSuspended = false
         await operation.finished()
         let waiting = observed.times("operations.waiting.duration")
-        let running = observed.times("operations.running.duration", [("outcome", "finished")])
+        let running = observed.times(
+            "operations.running.duration", [("operation.outcome", "finished")])
         #expect(waiting.count == 1 && running.count == 1)
         let test = Int64(beginning.duration(to: .now) / .nanoseconds(1))
         #expect(waiting.allSatisfy { (3_000_000...test).contains($0) })
@@ -104,7 +105,9 @@ struct MetricsTests {
         #expect(observed.ended("finished") == 1)
         #expect(observed.count("operations.ended") == 1)
         #expect(observed.times("operations.waiting.duration").count == 3)
-        let outcome = { observed.times("operations.running.duration", [("outcome", $0)]).count }
+        let outcome = {
+            observed.times("operations.running.duration", [("operation.outcome", $0)]).count
+        }
         #expect(outcome("retried") == 2)
         #expect(outcome("finished") == 1)
         #expect(observed.gauge("operations.pending") == 0)
@@ -143,7 +146,7 @@ struct MetricsTests {
     @Test func unnamedQueuesShareOneName() async {
         let observed = Observed(name: nil)
         await observed.queue.add {}.finished()
-        #expect(observed.count("operations.added", [("queue", "unnamed")]) == 1)
+        #expect(observed.count("operations.added", [("operation.queue", "unnamed")]) == 1)
     }
 
     @Test func operationNamesAreDimensionOnlyIfRequested() async {
@@ -154,7 +157,7 @@ struct MetricsTests {
         for name in ["resize", "crop", "resize", "sharpen"] {
             await observed.queue.add(.name(name)) {}.finished()
         }
-        let added = { observed.count("operations.added", [("operation", $0)]) }
+        let added = { observed.count("operations.added", [("operation.name", $0)]) }
         #expect(added("resize") == 2)
         #expect(added("crop") == 1)
         #expect(added("sharpen") == 0)
@@ -165,7 +168,9 @@ struct MetricsTests {
         let plain = Observed()
         await plain.queue.add("resize") {}.finished()
         #expect(
-            plain.metrics.counters.allSatisfy { !$0.dimensions.contains { $0.0 == "operation" } })
+            plain.metrics.counters.allSatisfy {
+                !$0.dimensions.contains { $0.0 == "operation.name" }
+            })
     }
 
     @Test func barriersAreNotCounted() async {

@@ -30,6 +30,72 @@ struct SpanTests {
         #expect(observed.tracer.activeSpans.isEmpty)
     }
 
+    /// A request adds a block, which adds an async body: all belong to the request's trace.
+    @Test func spansGoOnThroughBlocksWithoutATask() async throws {
+        let observed = Observed()
+        let queue = observed.queue
+        observed.tracer.withSpan("request") { _ in
+            _ = queue.add("block") {
+                queue.add("async") {
+                    await Task.yield()
+                    queue.add("inner") {}
+                }
+            }
+        }
+        await observed.drain()
+        let block = try #require(observed.spans("block").first)
+        let async = try #require(observed.spans("async").first)
+        #expect(block.parentSpanID == observed.spans("request").first?.spanID)
+        #expect(async.parentSpanID == block.spanID)
+        #expect(observed.spans("inner").first?.parentSpanID == async.spanID)
+    }
+
+    private enum Local { @TaskLocal static var id = 0 }
+
+    /// Blocks, operations of classes and operations with several blocks have the task-local values of
+    /// the one who adds them.
+    @Test func bodiesHaveTheTaskLocalValuesOfTheOneWhoAdds() async {
+        final class Plain: Operation, @unchecked Sendable {
+            let seen: TestRecorder<Int>
+            init(_ seen: TestRecorder<Int>) { self.seen = seen }
+            override func main() { seen.record(Local.id) }
+        }
+        let observed = Observed()
+        let seen = TestRecorder<Int>()
+        let attempts = Tally()
+        Local.$id.withValue(5) {
+            observed.queue.add("block") { seen.record(Local.id) }
+            observed.queue.addOperation { seen.record(Local.id) }
+            observed.queue.addOperation(Plain(seen))
+            observed.queue.add("again", .retry(1, backoff: .none)) {
+                seen.record(Local.id)
+                if attempts.increment() == 1 { throw Broken() }
+            }
+            observed.queue.addBarrierBlock { seen.record(Local.id) }
+            // It never runs, and its values are released with it.
+            observed.queue.add("gone", .delay(.seconds(100_000))) {}.cancel()
+        }
+        await observed.drain()
+        #expect(seen.events == Array(repeating: 5, count: 6))
+    }
+
+    @Test func blocksThatRunAtATimeDoNotWaitForEachOther() async {
+        let observed = Observed()
+        let operation = BlockOperation {}
+        let (first, second) = (Signal(), Signal())
+        operation.addExecutionBlock {
+            first.send()
+            second.wait()
+        }
+        operation.addExecutionBlock {
+            second.send()
+            first.wait()
+        }
+        observed.queue.addOperation(operation)
+        await observed.drain()
+        #expect(operation.isFinished)
+    }
+
     @Test func spanRecordsOutcomeOfOperation() async throws {
         let observed = Observed()
         await observed.queue.add("fine") {}.finished()

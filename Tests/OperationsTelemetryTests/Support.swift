@@ -35,7 +35,7 @@ struct Observed {
 
     /// The number of operations that ended with an outcome.
     func ended(_ outcome: String) -> Int64 {
-        count("operations.ended", [("queue", "tests"), ("outcome", outcome)])
+        count("operations.ended", [("operation.queue", "tests"), ("operation.outcome", outcome)])
     }
 
     /// The value of a gauge, summed over all dimensions.
@@ -50,7 +50,7 @@ struct Observed {
 
     /// The log, as lines of level, message and operation.
     var lines: [String] {
-        log.entries.map { "\($0.level): \($0.message) \($0.metadata["operation"] ?? "")" }
+        log.entries.map { "\($0.level): \($0.message) \($0.metadata["operation.name"] ?? "")" }
     }
 
     func spans(_ name: String) -> [FinishedInMemorySpan] {

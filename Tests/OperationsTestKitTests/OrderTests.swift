@@ -86,6 +86,63 @@ struct OrderTests {
         }
     }
 
+    @Test func scheduleOfSeveralRunsCanBeReplayed() throws {
+        func runTwice(_ scheduler: TestScheduler) throws -> [String] {
+            try run(scheduler) + run(scheduler)
+        }
+        for seed in 0..<20 {
+            let scheduler = TestScheduler(seed: UInt64(seed))
+            let first = try runTwice(scheduler)
+            #expect(scheduler.schedule.contains("/2"))
+            let again = TestScheduler(replaying: scheduler.schedule)
+            #expect(try runTwice(again) == first)
+            #expect(again.schedule == scheduler.schedule)
+        }
+    }
+
+    @Test func scheduleWhoseDecisionIsNeverReachedDoesNotFit() throws {
+        let scheduler = TestScheduler(replaying: "9:9")
+        scheduler.makeQueue(width: 1).add("x") {}
+        let error = #expect(throws: TestSchedulerError.self) { try scheduler.run() }
+        guard case .scheduleDoesNotFit(step: 2, let last, decision: 9, option: 9, of: 0)? = error
+        else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(last?.description == "start 'x'")
+        #expect(
+            error?.description == """
+                The schedule does not fit: decision 9 of the schedule was never reached: nothing was \
+                left to do after step 1, which was start 'x'. It was recorded with another program or \
+                test: explore again, or remove the schedule.
+                """)
+    }
+
+    @Test func scheduleWhoseOptionDoesNotExistEndsThere() throws {
+        let scheduler = TestScheduler(replaying: "2:7")
+        let queue = scheduler.makeQueue()
+        for name in ["a", "b", "c"] { queue.add(.name(name)) {} }
+        let error = #expect(throws: TestSchedulerError.self) { try scheduler.run() }
+        guard case .scheduleDoesNotFit(_, _, decision: 2, option: 7, of: let count)? = error,
+            (2...6).contains(count)
+        else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        let steps = scheduler.steps.count
+        #expect(steps < 3 && !scheduler.runNextStep() && scheduler.steps.count == steps)
+        #expect(throws: TestSchedulerError.self) { try scheduler.run() }
+    }
+
+    @Test func choiceOfALaterRunDoesNotFailTheFirst() throws {
+        let scheduler = TestScheduler(replaying: "99:2/2")
+        let queue = scheduler.makeQueue()
+        queue.add("a") {}
+        try scheduler.run()
+        queue.add("b") {}
+        #expect(throws: TestSchedulerError.self) { try scheduler.run() }
+    }
+
     @Test func emptyScheduleSwitchesAsLittleAsPossible() throws {
         let scheduler = TestScheduler(replaying: "")
         let queue = scheduler.makeQueue()

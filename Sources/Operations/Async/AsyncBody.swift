@@ -76,6 +76,11 @@ final class AsyncBody: RunningBody, @unchecked Sendable {
     /// Returns how many jobs the caller then has to offer again.
     func raise(to urgency: Urgency) -> Int { executor?.raised(to: urgency) ?? 0 }
 
+    /// What is known of the task.
+    var progress: TaskProgress {
+        TaskProgress(start: startTime.load(ordering: .relaxed), executor)
+    }
+
     var queue: OperationQueue? { lock.withLock { currentQueue } }
 
     /// The operation, if the current task is the task that runs it.

@@ -20,7 +20,7 @@ final class OwnThread: RequestedThread {
         self.niceness = niceness
         self.worker = worker
         self.body = Locked(body)
-        task = .inheritingTaskLocals(mayBeDriven: false)
+        task = ThreadContext.currentTask == nil ? nil : PreparedTask(mayBeDriven: false)
     }
 
     /// Runs `body` on a thread made for it, and returns when `body` has returned.

@@ -33,9 +33,17 @@ final class PreparedTask: @unchecked Sendable {
     /// The executor of the task if a driver may have to run the task.
     let bodyExecutor: BodyExecutor?
 
-    /// Creates a prepared task. Returns nil outside tasks, where there is nothing to inherit.
-    static func inheritingTaskLocals(mayBeDriven: Bool = true) -> PreparedTask? {
-        ThreadContext.currentTask == nil ? nil : PreparedTask(mayBeDriven: mayBeDriven)
+    /// Creates a prepared task. Returns nil where there is nothing to inherit: outside tasks and
+    /// outside operations.
+    ///
+    /// In a block there is no task, but there may be values that the block has set, which a task
+    /// inherits like those of a task. Whether there are any cannot be asked. On other threads without
+    /// a task such values are rare, and a task for each body costs too much there.
+    static func inheritingTaskLocals() -> PreparedTask? {
+        guard
+            ThreadContext.currentTask != nil || ThreadContext.existing?.isInsideOperation == true
+        else { return nil }
+        return PreparedTask()
     }
 
     /// - Parameter mayBeDriven: Whether the task may have to run for a driver.

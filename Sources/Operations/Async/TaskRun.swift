@@ -170,6 +170,12 @@ final class TaskRun: Sendable {
         }
     }
 
+    /// What is known of the task.
+    var progress: TaskProgress {
+        TaskProgress(
+            start: startTime.load(ordering: .relaxed), state.withLock { $0.body }?.executor)
+    }
+
     /// Cancels the task, if the body runs.
     func cancel() {
         let body: AsyncBody? = state.withLock { state in

@@ -16,7 +16,7 @@ extension Operation {
                     .start.load(ordering: .relaxed)
             }
         } else if let taskBody {
-            start = taskBody.taskStart
+            start = taskBody.taskProgress?.start
         } else {
             start = existingExtras?.startTime.load(ordering: .relaxed)
         }

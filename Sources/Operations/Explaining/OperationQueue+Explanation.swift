@@ -50,8 +50,16 @@ extension OperationQueue {
     /// - Complexity: O(n), and O(operations that the queue's operations wait for, and their edges;
     ///   at most 10,000).
     public final func explain() -> OperationQueueExplanation {
+        explanation()
+    }
+
+    /// Explains the queue.
+    ///
+    /// - Parameter operations: the operations that the causes are about; nil for those of
+    ///   ``explain()``.
+    final func explanation(of operations: [Operation]? = nil) -> OperationQueueExplanation {
         let census = QueueCensus(of: self)
-        let explanation = Explainer(census.subjects).explanation()
+        let explanation = Explainer(operations ?? census.subjects).explanation()
         return OperationQueueExplanation(
             queue: label, isSuspended: isSuspendedItself, executingCount: census.executing.count,
             readyCount: census.readyCount, waitingCount: census.waiting.count,
@@ -63,7 +71,7 @@ extension OperationQueue {
 }
 
 /// What the operations of a queue are doing.
-private struct QueueCensus {
+struct QueueCensus {
     private(set) var executing: [Operation] = []
     private(set) var waiting: [Operation] = []
     private(set) var readyCount = 0

@@ -131,6 +131,12 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
         return operations.withLock { $0.running.sorted { $0.key < $1.key }.map(\.value) }
     }
 
+    /// A number that changes when a node begins or ends.
+    func nodesMark(in state: borrowing QueueState) -> UInt64 {
+        guard let nodes else { return 0 }
+        return state.mark(of: nodes) &+ UInt64(unfinishedOperations.load(ordering: .relaxed))
+    }
+
     /// What the nodes do; nil if they do not run as blocks.
     func nodesReason(in queue: OperationQueue) -> OperationExplanation.Reason? {
         let found = queue.eventOffering { state in nodes.flatMap { state.nodes(of: $0) } }

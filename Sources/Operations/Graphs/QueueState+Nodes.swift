@@ -82,6 +82,17 @@ extension QueueState {
         if run.operation.status.lane > slots.lowestClaimedLane { slots.recall() }
     }
 
+    /// Returns a number that changes when a node of a run begins or ends.
+    func mark(of run: NodeRun) -> UInt64 {
+        let reference = Unmanaged<EntrySource>.passUnretained(run).toOpaque()
+        var mark = UInt64(truncatingIfNeeded: run.progress.unfinished) << 32
+        for claim in slots.claims where claim.source?.toOpaque() == reference {
+            mark &-= UInt64(truncatingIfNeeded: claim.sourceWords.endedCount) << 32
+            mark &+= UInt64(claim.sourceWords.running.load(ordering: .relaxed))
+        }
+        return mark
+    }
+
     /// Returns what the nodes of a run do; nil if they do not run as blocks.
     mutating func nodes(
         of run: NodeRun

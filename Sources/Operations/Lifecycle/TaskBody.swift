@@ -14,8 +14,9 @@ protocol TaskBody: Operation {
     /// Starts a task for the operation, which is already executing.
     func startTask()
 
-    /// The time at which the body began, if it went on outside of its claim.
-    var taskStart: UInt64? { get }
+    /// What is known of the task that runs the body now; nil if no task does.
+    var taskProgress: TaskProgress? { get }
+    /// Records when the body began, because it goes on outside of its claim.
     func recordTaskStart(_ time: UInt64)
 
     /// Raises the urgency of the task to the raised effective quality of service.
@@ -41,4 +42,20 @@ extension Operation {
 
     /// Whether the work is over when `start()` returns to the thread that called it.
     final var runsOnItsThread: Bool { !hasTask }
+}
+
+/// What others than the task itself know of a task that runs a body.
+struct TaskProgress {
+    /// When the body began; 0 if that was not recorded, as for a body that is still in its claim.
+    let start: UInt64
+    /// The number of pieces of the body that have begun.
+    let pieces: UInt64
+    /// The number of the thread that runs a piece now; nil if the task is suspended, or not known.
+    let thread: Int?
+
+    /// - Parameter executor: nil if a driver runs the task, whose pieces are not known.
+    init(start: UInt64, _ executor: PoolExecutor?) {
+        self.start = start
+        (pieces, thread) = executor?.progress ?? (0, nil)
+    }
 }

@@ -12,6 +12,14 @@ final class FailureRecord: Sendable {
     private let handled = Atomic<Bool>(false)
     private let isTaken = Atomic<Bool>(false)
 
+    /// A function that reports the failure if nothing observes it, as a structure: the lock would
+    /// wrap a bare function in further ones at each access.
+    private struct Report {
+        var call: (@Sendable () -> Bool)?
+    }
+
+    private let report = Locked(Report())
+
     private struct Decider {
         weak var queue: OperationQueue?
     }
@@ -26,6 +34,7 @@ final class FailureRecord: Sendable {
 
     deinit {
         guard !isObserved.load(ordering: .acquiring) else { return }
+        if let report = report.withLock({ $0.call }), report() { return }
         OperationsDiagnostics.handler(.unobservedFailure(operation: operation, error: error))
     }
 
@@ -34,6 +43,12 @@ final class FailureRecord: Sendable {
 
     /// Marks the failure as handled: an operation runs because of it, or waits to do so.
     func handle() { handled.store(true, ordering: .releasing) }
+
+    /// Has a function report the failure if nothing observes it. If the function returns false, and
+    /// if there is none, the failure is a finding of ``OperationsDiagnostics``.
+    func report(unlessObserved report: @escaping @Sendable () -> Bool) {
+        self.report.withLock { $0.call = report }
+    }
 
     /// Returns true once: for the companion of this queue, which is to decide what follows from the
     /// failure.
@@ -48,4 +63,22 @@ final class FailureRecord: Sendable {
 
     /// Whether an operation runs because of the failure, did so, or waits to do so.
     var isHandled: Bool { handled.load(ordering: .acquiring) }
+}
+
+extension Operation {
+    /// Whether the program expects failures of the operation (``OperationTrait/mayFail``).
+    package final var failureIsExpected: Bool {
+        guard existingExtras != nil else { return false }
+        return withExtras { $0.mayFail }
+    }
+
+    /// Has a function report the operation's failure if nothing observes it until the operation,
+    /// and all that were cancelled because of it, are released.
+    ///
+    /// - Parameter report: called on the thread of the last release; it must not retain the
+    ///   operation. If it returns false, the failure is reported as a finding.
+    package final func reportFailure(unlessObserved report: @escaping @Sendable () -> Bool) {
+        guard existingExtras != nil else { return }
+        withExtras { $0.failure }?.report(unlessObserved: report)
+    }
 }

@@ -11,6 +11,8 @@ final class ClaimRunner: WorkerRunner, @unchecked Sendable {
     private let lock = SpinLock()
     /// The queue whose claims the worker is running.
     private var queue: OperationQueue?
+    /// The address of the operation that the worker runs by itself; 0 for none.
+    private let single = Atomic<UInt>(0)
 
     init(of worker: Worker) { (epilogue, jobs) = (worker.epilogue, worker.jobs) }
 
@@ -23,7 +25,7 @@ final class ClaimRunner: WorkerRunner, @unchecked Sendable {
 
     func run(_ queue: OperationQueue, offered urgency: Urgency, context: ThreadContext) {
         var work = queue.claim(claim, offered: urgency)
-        guard case .claim = work else { return queue.run(work) }
+        guard case .claim = work else { return runSingle(work, of: queue) }
         lock.withLock { self.queue = queue }
         var start = monotonicNanoseconds()
         while case .claim = work {
@@ -38,7 +40,17 @@ final class ClaimRunner: WorkerRunner, @unchecked Sendable {
             }
         }
         lock.withLock { self.queue = nil }
+        runSingle(work, of: queue)
+    }
+
+    /// Runs what is not a claim.
+    private func runSingle(_ work: QueueState.Work, of queue: OperationQueue) {
+        guard case .single(let operation) = work else { return queue.run(work) }
+        // A wait inside the operation may run another one on this thread.
+        let outer = single.load(ordering: .relaxed)
+        single.store(UInt(bitPattern: operation.toOpaque()), ordering: .relaxed)
         queue.run(work)
+        single.store(outer, ordering: .relaxed)
     }
 
     /// Runs jobs that wait for the worker, between two claims. The queue's ready operations wait
@@ -112,6 +124,11 @@ final class ClaimRunner: WorkerRunner, @unchecked Sendable {
         guard let reference else { return }
         reference._withUnsafeGuaranteedRef { $0.reclaimRest(of: claim) }
         WorkerPool.submit(.block { reference.release() })
+    }
+
+    func has(_ work: UnsafeMutableRawPointer) -> Bool {
+        single.load(ordering: .relaxed) == UInt(bitPattern: work)
+            || Unmanaged.passUnretained(claim).toOpaque() == work
     }
 
     var position: Int? {

@@ -61,7 +61,7 @@ extension OperationQueue {
     }
 
     /// Cancels the operations that were not cancelled before.
-    private func cancelRest() {
+    final func cancelRest() {
         let all = allOperations(includingBarriers: true)
         Operation.cancel(all.filter { !$0.status.has(.cancelled) }, because: shutDownReason)
         // What is left now is cancelled, and may end only if the queue can start it.

@@ -242,3 +242,8 @@ extension OperationOptions {
             || group != nil || !limits.isEmpty
     }
 }
+
+extension Operation {
+    /// The number of attempts that have ended, of an operation that is on hold before the next one.
+    package final var endedAttempts: Int { attemptController.map { max(1, $0.attempt) } ?? 1 }
+}

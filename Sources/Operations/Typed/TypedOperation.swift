@@ -15,7 +15,8 @@ import Synchronization
 /// An `async` body keeps its slot of the queue's width until it has returned, so a queue limits
 /// asynchronous work as it does any other. ``Operation/cancel()`` cancels the task in which the
 /// body runs. The task runs on the same worker threads as operations do. An operation with an
-/// `async` body that is made inside a task carries that task's task-local values into its body.
+/// `async` body that is made inside a task, or inside an operation, carries the task-local values of
+/// that code into its body.
 open class TypedOperation<Output: Sendable>: Operation, TaskBody, @unchecked Sendable {
     // Unchecked: the thread that makes the operation sets `body`; later only the thread that runs
     // or ends the operation touches `body` and writes `output`. Other threads read `output` only
@@ -310,11 +311,11 @@ open class TypedOperation<Output: Sendable>: Operation, TaskBody, @unchecked Sen
 
     func prepareTaskAgain() { task.run?._withUnsafeGuaranteedRef { $0.prepareAgain() } }
 
-    var taskStart: UInt64? {
+    var taskProgress: TaskProgress? {
         switch task.find() {
         case .nothing: nil
-        case .body(let body): body.startTime.load(ordering: .relaxed)
-        case .run(let run): run.startTime.load(ordering: .relaxed)
+        case .body(let body): body.progress
+        case .run(let run): run.progress
         }
     }
 

@@ -23,8 +23,9 @@ extension OperationGraphSnapshot {
 
     /// The graph in the DOT language of Graphviz: `dot -Tsvg`.
     ///
-    /// Colors and words show the states. A dashed arrow is a wait in an operation's code. Thick
-    /// red lines mark the ``criticalPath``.
+    /// Colors and words show the states. A dashed arrow is a wait in an operation's code, and a
+    /// dotted one is what a barrier or a strict order requires. Thick red lines mark the
+    /// ``criticalPath``.
     public var dot: String {
         var lines = [
             "digraph operations {", "  rankdir=LR;", "  compound=true;",
@@ -41,7 +42,7 @@ extension OperationGraphSnapshot {
             lines.append("  }")
         }
         for edge in edges {
-            var attributes = ["style=\(edge.kind == .wait ? "dashed" : "solid")"]
+            var attributes = ["style=\(edge.kind.dotStyle)"]
             if let label = edge.kind.label { attributes.append("label=\"\(label)\"") }
             if edge.isCritical {
                 attributes += ["color=\"\(Self.criticalColor)\"", "penwidth=3"]
@@ -90,7 +91,7 @@ extension OperationGraphSnapshot {
     /// The graph in the Mermaid language, which many web pages draw.
     ///
     /// As in ``dot``, colors and words show the states. Dotted arrows are waits in an operation's
-    /// code, and thick arrows mark the ``criticalPath``.
+    /// code, barriers and strict orders, by their labels. Thick arrows mark the ``criticalPath``.
     public var mermaid: String {
         var lines = ["flowchart LR"]
         for (number, cluster) in clusters.enumerated() {
@@ -104,7 +105,7 @@ extension OperationGraphSnapshot {
         }
         for edge in edges {
             let line =
-                switch (edge.kind == .wait, edge.isCritical) {
+                switch (edge.kind.dotStyle != "solid", edge.isCritical) {
                 case (_, true): (begin: "==", end: "==>")
                 case (true, false): (begin: "-.", end: ".->")
                 case (false, false): (begin: "--", end: "-->")
@@ -169,6 +170,17 @@ extension OperationGraphSnapshot.EdgeKind {
         case .dependency(.success): "on success"
         case .dependency(.failure): "on failure"
         case .wait: "waits inside"
+        case .barrier: "barrier"
+        case .order: "in order"
+        }
+    }
+
+    /// The line in Graphviz.
+    fileprivate var dotStyle: String {
+        switch self {
+        case .dependency: "solid"
+        case .wait: "dashed"
+        case .barrier, .order: "dotted"
         }
     }
 }

@@ -35,6 +35,13 @@ public struct OperationGraphSnapshot: Sendable {
         case dependency(DependencyCondition)
         /// The code of one operation waits for the other.
         case wait
+        /// One of the operations is a barrier of their queue, so the other one begins before it and
+        /// has to end first, or comes after it. Operations on both sides of a barrier have no arrow
+        /// of their own.
+        case barrier
+        /// The order of the queue is strict: one operation starts only after the other one, the one
+        /// before it, has started.
+        case order
     }
 
     /// One operation.
@@ -102,13 +109,16 @@ public struct OperationGraphSnapshot: Sendable {
             let others: [(Operation, EdgeKind)] =
                 found.dependencies.map {
                     ($0, .dependency(conditions[ObjectIdentifier($0)] ?? .always))
-                } + found.waits.map { ($0, .wait) }
+                } + found.waits.map { ($0, .wait) } + found.barriers.map { ($0, .barrier) }
+                + found.predecessors.map { ($0, .order) }
             return others.compactMap { other, kind in
                 collector.place(of: other).map { Edge(from: $0, to: index, kind: kind) }
             }
         }
         let isOver = collector.found.map { $0.phase == .finished }
-        criticalPath = Self.longestChain(edges, among: isOver.map { !$0 })
+        // By an order, the one after need not wait for the end of the one before.
+        criticalPath = Self.longestChain(
+            edges.filter { $0.kind != .order }, among: isOver.map { !$0 })
         markCriticalPath()
     }
 
@@ -118,7 +128,8 @@ public struct OperationGraphSnapshot: Sendable {
         var next: [Int: Int] = [:]
         for (from, to) in zip(criticalPath, criticalPath.dropFirst()) { next[from] = to }
         for node in criticalPath { nodes[node].isCritical = true }
-        for index in edges.indices where next[edges[index].from] == edges[index].to {
+        for index in edges.indices
+        where edges[index].kind != .order && next[edges[index].from] == edges[index].to {
             edges[index].isCritical = true
         }
     }

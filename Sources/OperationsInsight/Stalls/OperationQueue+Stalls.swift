@@ -1,113 +1,91 @@
 public import Operations
-import OperationsRuntime
-
-/// A report that no operation of a queue has finished for some time, although the queue holds
-/// operations and is not suspended.
-public struct OperationQueueStall: Sendable, CustomStringConvertible {
-    /// The queue's label, as in messages.
-    public let queue: String
-    /// For how long no operation has finished.
-    public let duration: Duration
-    /// How many operations of the queue have not finished.
-    public let unfinishedCount: Int
-    /// What the queue is doing, and what keeps its operations from running.
-    public let explanation: OperationQueueExplanation
-
-    /// A line that describes the stall, and the explanation.
-    public var description: String {
-        "\(queue): nothing has finished for \(duration.text), and "
-            + "\(unfinishedCount) operation\(unfinishedCount == 1 ? " has" : "s have") not.\n"
-            + "\(explanation)"
-    }
-}
 
 /// A running series of stall reports, which ends with ``end()`` or when the queue is deinitialized.
 ///
 /// Neither this object nor the reports retain the queue, and the caller need not retain this
 /// object.
 public final class OperationQueueStallReports: Sendable {
-    private let task: Task<Void, Never>
+    private let queue: WatchedQueue
+    private let watcher: StallWatcher
 
-    fileprivate init(_ task: Task<Void, Never>) { self.task = task }
+    fileprivate init(_ queue: WatchedQueue, _ watcher: StallWatcher) {
+        (self.queue, self.watcher) = (queue, watcher)
+    }
 
     /// Ends the reports. A call of the handler that has begun runs to its end.
-    public func end() { task.cancel() }
+    public func end() {
+        queue.end()
+        watcher.remove(queue)
+    }
 }
 
 extension OperationQueue {
-    /// Calls a handler when the queue stalls: when no operation has finished for some time.
+    /// Calls a handler when the queue stalls, or when an operation executes for too long.
     ///
-    /// The handler is called once for each stall, with an explanation. It is called again only
-    /// after an operation has finished, or the queue has been empty or suspended in between. The
-    /// time counts while the queue holds unfinished operations and is not suspended; a suspended
-    /// queue is expected to stand still, whatever runs in it. An operation that simply takes longer
-    /// than `time` is a stall, too, if no other operation finishes meanwhile.
+    /// A queue **stalls** when for some time no body of its operations has begun, been resumed or
+    /// returned, although something waits for that. The time counts while an operation is ready, or
+    /// waits for an operation that does not go on. It does not count while the queue is suspended,
+    /// nor while its operations wait for what comes by itself: a point in time, a retry, a token or
+    /// a permit, or work that goes on in another queue.
     ///
-    /// Reports cost operations nothing: the queue is examined eight times in `time`, at most a
-    /// hundred times a second. So a stall is reported at most an eighth of `time` late, or ten
-    /// milliseconds if that is more. The queue is not retained.
+    /// An operation **executes for too long** when its body has neither begun nor been resumed for
+    /// the limit of operations. It is reported by itself, with what its thread waits for, while
+    /// other operations go on. An operation whose body waits for other operations is not reported
+    /// while those go on. An `async` body counts as new each time it is resumed, so a loop that
+    /// awaits something again and again may run for ever. A body that is suspended for longer than
+    /// the limit, such as one that waits for rare messages, is reported once each time; give such a
+    /// queue another limit of operations, or none (``reportStalls(after:operationLimit:_:)``).
     ///
-    /// Reports need neither a worker nor a Dispatch thread, because the queue may be waiting for
-    /// exactly these. They have a thread of their own, which sleeps between two samples.
+    /// The handler is called once for each stall, with an explanation, and again only after the
+    /// queue, or the operation, has gone on.
+    ///
+    /// Reports cost operations next to nothing: the queue is looked at eight times in `time`, at
+    /// most a hundred times a second. A stall is reported at most two of these pauses late, or later
+    /// if the queue holds hundreds of thousands of operations. The queue is not retained between two
+    /// looks.
+    ///
+    /// One thread of the process looks at all queues with such reports. It is neither a worker nor
+    /// a Dispatch thread, because a queue may be waiting for exactly these.
     ///
     /// - Parameters:
-    ///   - time: for how long no operation must have finished; at least a millisecond.
-    ///   - handler: called in a task of its own, on that thread.
+    ///   - time: the limit of the queue, and of each of its operations; at least a millisecond.
+    ///   - handler: called on a thread of its own, which all reports of the process share: a handler
+    ///     that waits holds up the other reports.
     /// - Returns: an object that ends the reports; it need not be retained.
     @discardableResult
     public final func reportStalls(
         after time: Duration, _ handler: @escaping @Sendable (OperationQueueStall) -> Void
     ) -> OperationQueueStallReports {
-        let isEnded = Latch()
-        return reportStalls(
-            after: time,
-            passing: { pause in
-                await withTaskCancellationHandler {
-                    // The task has the thread to itself.
-                    _ = isEnded.wait(nanoseconds: pause.wholeNanoseconds)
-                } onCancel: {
-                    isEnded.open()
-                }
-            }, now: monotonicNanoseconds, handler)
+        reportStalls(after: time, operationLimit: time, by: .shared, handler)
     }
 
-    /// As above, with a time that the caller advances.
+    /// Calls a handler when the queue stalls, or when an operation executes for too long, with a
+    /// limit for each; see ``reportStalls(after:_:)``.
     ///
     /// - Parameters:
-    ///   - pass: returns when the given time has passed, or throws if the task is cancelled.
-    ///   - now: returns the time, in nanoseconds.
-    func reportStalls(
-        after time: Duration, passing pass: @escaping @Sendable (Duration) async throws -> Void,
-        now: @escaping @Sendable () -> UInt64,
+    ///   - time: the limit of the queue; at least a millisecond.
+    ///   - operationLimit: the limit of each operation; at least a millisecond. Nil for no reports
+    ///     of single operations.
+    ///   - handler: called on a thread of its own, which all reports of the process share: a handler
+    ///     that waits holds up the other reports.
+    /// - Returns: an object that ends the reports; it need not be retained.
+    @discardableResult
+    public final func reportStalls(
+        after time: Duration, operationLimit: Duration?,
         _ handler: @escaping @Sendable (OperationQueueStall) -> Void
     ) -> OperationQueueStallReports {
-        let limit = max(time.limitedToLongestTime.wholeNanoseconds, 1_000_000)
-        let pause = Duration.nanoseconds(Int64(clamping: max(limit / 8, 10_000_000)))
-        let entry = QueueRegistry.entry(of: self)
-        var watch = StallWatch(limit: limit)
-        _ = watch.update(with: stallSample, at: now())
-        let first = watch
-        return OperationQueueStallReports(
-            Task.detached(executorPreference: OwnThreadExecutor(named: "Operation-stall")) {
-                var watch = first
-                while (try? await pass(pause)) != nil, !Task.isCancelled {
-                    guard let queue = entry.queue else { return }
-                    let sample = queue.stallSample
-                    guard let duration = watch.update(with: sample, at: now()) else { continue }
-                    handler(
-                        OperationQueueStall(
-                            queue: queue.label,
-                            duration: .nanoseconds(Int64(clamping: duration)),
-                            unfinishedCount: sample.unfinished, explanation: queue.explain()))
-                }
-            })
+        reportStalls(after: time, operationLimit: operationLimit, by: .shared, handler)
     }
 
-    private var stallSample: StallWatch.Sample {
-        let totals = totals
-        let unfinished = totals.unfinished + totals.unfinishedBarriers
-        return StallWatch.Sample(
-            finished: totals.added + totals.barriersAdded - unfinished, unfinished: unfinished,
-            isSuspended: totals.isSuspended)
+    /// As above, with a watcher that the caller makes look.
+    ///
+    /// - Parameter operationLimit: nil for no reports of operations.
+    final func reportStalls(
+        after time: Duration, operationLimit: Duration?, by watcher: StallWatcher,
+        _ handler: @escaping @Sendable (OperationQueueStall) -> Void
+    ) -> OperationQueueStallReports {
+        let queue = WatchedQueue(self, limit: time, operationLimit: operationLimit, handler)
+        watcher.add(queue)
+        return OperationQueueStallReports(queue, watcher)
     }
 }

@@ -1,37 +1,115 @@
-/// Decides from occasional samples of a queue whether the queue has stalled.
+import Operations
+
+/// Decides from occasional samples of a queue whether the queue, or an operation that executes, has
+/// stalled.
 ///
 /// The watch reads neither the queue nor a clock: callers pass in what they saw, and when.
 struct StallWatch {
-    struct Sample: Equatable {
-        /// How many of all operations that the queue ever had have finished.
-        var finished: Int
-        var unfinished: Int
+    struct Sample {
+        /// How many of all operations that the queue ever had have ended.
+        var ended: Int
         var isSuspended: Bool
+        /// What the queue holds; nil if nobody has looked.
+        var pulse: QueuePulse?
+    }
 
-        /// Whether the queue is expected to finish nothing.
-        fileprivate var isIdle: Bool { unfinished == 0 || isSuspended }
+    struct Verdict {
+        /// For how long nothing has begun, been resumed or ended although something should have, in
+        /// nanoseconds; nil if that is nothing to report now.
+        var queue: UInt64?
+        /// The operations that have executed for too long, and for how long.
+        var operations: [(operation: WorkingIdentity, nanoseconds: UInt64)] = []
+    }
+
+    private struct Working {
+        let identity: WorkingIdentity
+        let mark: UInt64
+        /// When the operation was first seen with this mark.
+        let since: UInt64
+        var isReported = false
     }
 
     private let limit: UInt64
-    private var last: Sample?
-    /// The time since which no operation has finished although one should have.
+    private let operationLimit: UInt64?
+    private var ended: Int?
+    /// The time since which the queue has not gone on although it should have.
     private var since: UInt64 = 0
     private var isReported = false
+    private var working: [ObjectIdentifier: Working] = [:]
 
-    /// - Parameter limit: in nanoseconds.
-    init(limit: UInt64) { self.limit = limit }
+    /// - Parameters:
+    ///   - limit: for the queue, in nanoseconds.
+    ///   - operationLimit: for each operation; nil for none.
+    init(limit: UInt64, operationLimit: UInt64?) {
+        (self.limit, self.operationLimit) = (limit, operationLimit)
+    }
 
-    /// Returns for how long the queue has been stalled, if that has to be reported now.
-    mutating func update(with sample: Sample, at now: UInt64) -> UInt64? {
-        let isProgress = last?.finished != sample.finished || last?.isIdle != sample.isIdle
-        last = sample
-        if isProgress || sample.isIdle {
-            since = now
-            isReported = false
+    /// The identities of the operations that executed at the last sample, by address.
+    var known: [UInt: WorkingIdentity] {
+        Dictionary(
+            working.values.map { ($0.identity.address, $0.identity) }, uniquingKeysWith: { $1 })
+    }
+
+    /// Returns what has to be reported now.
+    mutating func update(with sample: Sample, at now: UInt64) -> Verdict? {
+        var goesOn = ended != sample.ended
+        ended = sample.ended
+        guard let pulse = sample.pulse else {
+            if goesOn { restart(at: now) }
             return nil
         }
-        guard !isReported, now >= since, now - since >= limit else { return nil }
-        isReported = true
-        return now - since
+        if take(pulse.working, at: now) { goesOn = true }
+        // What only executes has a limit of its own.
+        let isExpected = !sample.isSuspended && (pulse.readyCount > 0 || pulse.waitingCount > 0)
+        if goesOn || !isExpected { restart(at: now) }
+        var verdict = Verdict()
+        if !isReported, now >= since, now - since >= limit {
+            isReported = true
+            verdict.queue = now - since
+        }
+        verdict.operations = takeOverdue(at: now)
+        return verdict.queue == nil && verdict.operations.isEmpty ? nil : verdict
+    }
+
+    private mutating func restart(at now: UInt64) {
+        since = now
+        isReported = false
+    }
+
+    /// Takes over which operations execute. Returns whether one has begun, was resumed or has
+    /// returned since the last sample.
+    private mutating func take(_ operations: [QueuePulse.Working], at now: UInt64) -> Bool {
+        var isChange = operations.count != working.count
+        var current: [ObjectIdentifier: Working] = [:]
+        for operation in operations {
+            let id = ObjectIdentifier(operation.identity)
+            if let before = working[id], before.mark == operation.mark {
+                current[id] = before
+            } else {
+                isChange = true
+                current[id] = Working(
+                    identity: operation.identity, mark: operation.mark, since: now)
+            }
+        }
+        working = current
+        return isChange
+    }
+
+    /// Returns the operations that have executed for too long and were not reported, the first ones
+    /// first.
+    private mutating func takeOverdue(
+        at now: UInt64
+    ) -> [(operation: WorkingIdentity, nanoseconds: UInt64)] {
+        guard let operationLimit else { return [] }
+        var overdue: [Working] = []
+        for (id, operation) in working
+        where !operation.isReported && now >= operation.since
+            && now - operation.since >= operationLimit
+        {
+            working[id]?.isReported = true
+            overdue.append(operation)
+        }
+        return overdue.sorted { ($0.since, $0.identity.address) < ($1.since, $1.identity.address) }
+            .map { ($0.identity, now - $0.since) }
     }
 }

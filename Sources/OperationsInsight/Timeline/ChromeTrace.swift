@@ -11,6 +11,8 @@ import Operations
 /// times.
 struct ChromeTrace {
     private static let portion = 1 << 16
+    /// The least time, in nanoseconds, for which an operation is shown as ready.
+    private static let leastReadyTime: UInt64 = 1_000
 
     private let trace: TimelineTrace
     private let tracks: TimelineTracks
@@ -152,8 +154,12 @@ struct ChromeTrace {
         json.key("args")
         json.open("{")
         json.field("queue", trace.queues[span.queue])
-        json.field("priority", Operation.QueuePriority(lane: span.lane).text)
-        json.field("outcome", span.outcome.map { "\($0.text)" } ?? "running")
+        // What holds for nearly all operations is left out.
+        let priority = Operation.QueuePriority(lane: span.lane)
+        if priority != .normal { json.field("priority", priority.text) }
+        if span.outcome != .finished {
+            json.field("outcome", span.outcome.map { "\($0.text)" } ?? "running")
+        }
         if span.ready > 0 {
             json.key("ready for µs")
             json.microseconds(span.beginning.distance(from: span.ready))
@@ -167,6 +173,8 @@ struct ChromeTrace {
         _ span: TimelineTrace.TimelineSpan, _ number: inout Int, _ json: inout JSONText
     ) {
         if span.ready > 0 {
+            // A time that no picture shows would be half of what the file says of the operation.
+            guard span.beginning.distance(from: span.ready) >= Self.leastReadyTime else { return }
             writeInterval(
                 "ready", of: span.name, in: span.queue, from: span.ready, to: span.beginning,
                 &number, &json)

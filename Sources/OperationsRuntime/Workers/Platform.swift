@@ -263,6 +263,17 @@ struct ThreadProbe: Sendable {
         }
         return text[end + 2] == UInt8(ascii: "S") || text[end + 2] == UInt8(ascii: "D")
     }
+
+    /// What the thread does; nil if the kernel cannot be asked.
+    var activity: ThreadActivity? {
+        guard let isSleeping else { return nil }
+        guard isSleeping else { return .computes }
+        // Without permission to know the place, the file contains "0".
+        guard case .content(let text) = readFile("/proc/self/task/\(id)/wchan", isShort: true),
+            text.count > 1, let place = String(validating: text, as: UTF8.self)
+        else { return .waits(at: nil) }
+        return .waits(at: place)
+    }
     #else
     private let thread: thread_act_t
 
@@ -293,6 +304,9 @@ struct ThreadProbe: Sendable {
     var isSleeping: Bool? {
         info.map { $0.run_state == TH_STATE_WAITING || $0.run_state == TH_STATE_UNINTERRUPTIBLE }
     }
+
+    /// What the thread does; nil if the thread has ended.
+    var activity: ThreadActivity? { isSleeping.map { $0 ? .waits(at: nil) : .computes } }
     #endif
 }
 

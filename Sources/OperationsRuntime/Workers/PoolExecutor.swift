@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Runs the tasks of asynchronous operations on the workers.
 ///
 /// A body that blocks is therefore compensated for like any other operation, and its jobs need no
@@ -36,6 +38,10 @@ package final class PoolExecutor: TaskExecutor {
 
     private let rule: Rule
     private let waiting = Locked(Waiting())
+    /// The pieces of the body that have begun, above the number of the thread that runs one now, or
+    /// 0. For those who look whether the body goes on: where several threads run pieces at a time,
+    /// some may not be counted.
+    private let pieces = Atomic<UInt64>(0)
     /// The executor that tasks prefer if not this one. It exists for as long as the process.
     private let identity: UnownedTaskExecutor?
 
@@ -117,7 +123,34 @@ package final class PoolExecutor: TaskExecutor {
     // MARK: Running
 
     package func run(_ job: UnownedJob) {
+        beginPiece()
         job.runSynchronously(on: identity ?? asUnownedTaskExecutor())
+        endPiece()
+    }
+
+    private static var threadBits: UInt64 { 24 }
+    private static var threadMask: UInt64 { 1 << threadBits - 1 }
+
+    /// Records that the calling thread begins a piece of the body.
+    @inline(__always)
+    package func beginPiece() {
+        let thread = ThreadContext.withExisting { UInt64($0?.number ?? 0) }
+        let count = pieces.load(ordering: .relaxed) >> Self.threadBits &+ 1
+        pieces.store(
+            count << Self.threadBits | thread & Self.threadMask, ordering: .relaxed)
+    }
+
+    /// Records that the calling thread has ended a piece of the body.
+    @inline(__always)
+    package func endPiece() {
+        pieces.store(pieces.load(ordering: .relaxed) & ~Self.threadMask, ordering: .relaxed)
+    }
+
+    /// How many pieces of the body have begun, and the number of the thread that runs one now.
+    package var progress: (pieces: UInt64, thread: Int?) {
+        let pieces = pieces.load(ordering: .relaxed)
+        let thread = Int(pieces & Self.threadMask)
+        return (pieces >> Self.threadBits, thread == 0 ? nil : thread)
     }
 
     /// Returns the job of the task that `body` creates or resumes, for the caller to run. Returns
@@ -135,6 +168,20 @@ package final class PoolExecutor: TaskExecutor {
     @inline(__always)
     package func runHere(_ body: () -> Void) {
         if let job = firstJob(of: body) { run(job) }
+    }
+
+    /// Starts a task that runs on `executor`, and records its first piece.
+    @discardableResult
+    package static func start(
+        _ work: @escaping @Sendable () async -> Void, name: String? = nil,
+        priority: TaskPriority? = nil, on executor: PoolExecutor
+    ) -> Task<Void, Never> {
+        executor.beginPiece()
+        let first = executor.progress.pieces
+        // Another thread may run the next piece already, and its record counts then.
+        defer { if executor.progress.pieces == first { executor.endPiece() } }
+        let anyExecutor: any TaskExecutor = executor
+        return start(work, name: name, priority: priority, on: anyExecutor)
     }
 
     /// Starts a task that runs on `executor`.

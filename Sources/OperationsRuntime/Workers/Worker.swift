@@ -83,6 +83,17 @@ package final class Worker: @unchecked Sendable {
         lock.withLock { runner }?.reclaimRestForMonitor()
     }
 
+    /// Whether the thread with the given number acts as this worker.
+    func has(thread number: Int) -> Bool { number == threadNumber }
+
+    /// Whether the worker's runner has the given work.
+    func has(_ work: UnsafeMutableRawPointer) -> Bool {
+        lock.withLock { runner }?.has(work) ?? false
+    }
+
+    /// What the thread that acts as this worker does; nil if the system does not say.
+    var activity: ThreadActivity? { lock.withLock { probe }?.activity }
+
     /// The properties of this worker that the monitor thread observes.
     var sample: WorkerWatch.Sample {
         let (probe, runner) = lock.withLock { (self.probe, self.runner) }
@@ -106,4 +117,8 @@ package protocol WorkerRunner: AnyObject, Sendable {
     /// The worker's progress in its claim; nil if no operation waits behind the current one and the
     /// claim keeps no finished operations, so that the time does not matter.
     var position: Int? { get }
+
+    /// Whether the given address is that of the worker's batch, or of the operation that the worker
+    /// runs by itself.
+    func has(_ work: UnsafeMutableRawPointer) -> Bool
 }

@@ -354,6 +354,23 @@ package final class WorkerPool: @unchecked Sendable {
         }
     }
 
+    // MARK: For reports
+
+    /// What the worker does whose thread has the given number; nil if there is none.
+    package static func activity(ofThread number: Int) -> ThreadActivity? {
+        allWorkers.first { $0.has(thread: number) }?.activity
+    }
+
+    /// What the worker does that has the batch, or runs the operation, with the given address; nil
+    /// if there is none.
+    package static func activity(ofWorkerWith work: UnsafeMutableRawPointer) -> ThreadActivity? {
+        allWorkers.first { $0.has(work) }?.activity
+    }
+
+    private static var allWorkers: [Worker] {
+        shared.lock.withLock { shared.workers.compactMap { $0 } }
+    }
+
     private func takeOwnThreads() -> [any RequestedThread] {
         lock.withLock {
             defer { ownThreads = [] }

@@ -10,7 +10,7 @@ struct QueueLog: Sendable {
 
     init(_ logger: Logger, queue: String) {
         var logger = logger
-        logger[metadataKey: "queue"] = "\(queue)"
+        logger[metadataKey: "operation.queue"] = "\(queue)"
         self.logger = logger
     }
 
@@ -18,7 +18,7 @@ struct QueueLog: Sendable {
         switch end.outcome {
         case .finished: break
         case .failed:
-            logger.error(
+            logger.debug(
                 "Operation failed", error: end.error,
                 metadata: .about(operation, running: end.running, error: end.error))
         case .cancelled:
@@ -28,13 +28,27 @@ struct QueueLog: Sendable {
         }
     }
 
+    /// Returns a function that logs the end of an operation that failed, of which the program has
+    /// taken no notice. The function does not retain the operation.
+    func failure(_ operation: Operation, _ end: OperationEnd) -> @Sendable () -> Void {
+        let metadata = Logger.Metadata.about(operation, running: end.running, error: end.error)
+        return { [logger] in
+            logger.error(
+                "Operation failed, and nothing observed it", error: end.error,
+                metadata: metadata)
+        }
+    }
+
+    /// Whether failures are logged.
+    var takesErrors: Bool { logger.logLevel <= .error }
+
     func returned(_ operation: Operation, _ attempt: OperationAttempt, number: Int) {
         // A successful run of a periodic operation is not worth a message.
         guard let error = attempt.error else { return }
         logger.debug(
             "Operation will be retried", error: error,
             metadata: .about(operation, running: attempt.running, error: error).merging([
-                "attempt": "\(number)", "delay": "\(attempt.delay)",
+                "operation.attempt": "\(number)", "operation.delay.duration": "\(attempt.delay)",
             ]) { $1 })
     }
 
@@ -44,12 +58,19 @@ struct QueueLog: Sendable {
     }
 
     func stalled(_ stall: OperationQueueStall) {
+        // Handlers that write text make a line of each message, and an explanation has several.
+        let explanation = "\(stall.explanation)".split(separator: "\n").joined(separator: " ")
+        var metadata: Logger.Metadata = [
+            "duration": "\(stall.duration)", "unfinished": "\(stall.unfinishedCount)",
+            "explanation": "\(explanation)",
+        ]
+        if !stall.operations.isEmpty {
+            metadata["operations"] = .array(stall.operations.map { .string("\($0)") })
+        }
         logger.warning(
-            "Operation queue has stalled",
-            metadata: [
-                "duration": "\(stall.duration)", "unfinished": "\(stall.unfinishedCount)",
-                "explanation": "\(stall.explanation)",
-            ])
+            stall.isOfWholeQueue
+                ? "Operation queue has stalled" : "Operation executes for too long",
+            metadata: metadata)
     }
 }
 
@@ -58,9 +79,9 @@ extension Logger.Metadata {
         _ operation: Operation, running: Duration? = nil, error: (any Error)? = nil,
         reason: CancellationReason? = nil
     ) -> Logger.Metadata {
-        var metadata: Logger.Metadata = ["operation": "\(operation.nameForTelemetry)"]
-        if let running { metadata["duration"] = "\(running)" }
-        if let reason { metadata["reason"] = "\(reason)" }
+        var metadata: Logger.Metadata = ["operation.name": "\(operation.nameForTelemetry)"]
+        if let running { metadata["operation.running.duration"] = "\(running)" }
+        if let reason { metadata["operation.cancellation"] = "\(reason)" }
         if let error { metadata.describe(error) }
         return metadata
     }

@@ -44,9 +44,9 @@ final class OperationMetrics: Sendable {
         executing = meter("operations.executing")
         waiting = timer("operations.waiting.duration")
         ended = Outcome.allCases.filter { $0 != .retried }
-            .map { counter("operations.ended", [("outcome", $0.rawValue)]) }
+            .map { counter("operations.ended", [("operation.outcome", $0.rawValue)]) }
         running = Outcome.allCases
-            .map { timer("operations.running.duration", [("outcome", $0.rawValue)]) }
+            .map { timer("operations.running.duration", [("operation.outcome", $0.rawValue)]) }
     }
 
     func operationAdded() {

@@ -22,10 +22,10 @@ final class QueueMetrics: Sendable {
     init(queue: String, options: TelemetryOptions, in factory: any MetricsFactory) {
         (self.queue, self.factory) = (queue, factory)
         nameLimit = options.includesOperationNames ? max(0, options.operationNameLimit) : nil
-        let name = options.includesOperationNames ? [("operation", "other")] : []
-        common = OperationMetrics([("queue", queue)] + name, in: factory)
+        let name = options.includesOperationNames ? [("operation.name", "other")] : []
+        common = OperationMetrics([("operation.queue", queue)] + name, in: factory)
         stalls = Counter(
-            label: "operations.stalls", dimensions: [("queue", queue)], factory: factory)
+            label: "operations.stalls", dimensions: [("operation.queue", queue)], factory: factory)
     }
 
     func metrics(of operation: Operation) -> OperationMetrics {
@@ -34,7 +34,8 @@ final class QueueMetrics: Sendable {
         let (known, isFull) = state.withLock { ($0.byName[name], $0.byName.count >= nameLimit) }
         if let known { return known }
         if isFull { return common }
-        let new = OperationMetrics([("queue", queue), ("operation", name)], in: factory)
+        let new = OperationMetrics(
+            [("operation.queue", queue), ("operation.name", name)], in: factory)
         let (chosen, isClosed) = state.withLock { state -> (OperationMetrics, Bool) in
             // Other threads may have added new names meanwhile.
             if let known = state.byName[name] { return (known, state.isClosed) }

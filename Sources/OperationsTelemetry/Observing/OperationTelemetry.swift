@@ -28,10 +28,17 @@ final class OperationTelemetry: OperationObserver {
     /// The parent of the span; nil if spans are not reported.
     private let parent: ServiceContext?
     private let added: ContinuousClock.Instant?
+    /// The task-local values of the one who has added the operation, for a body that does not await;
+    /// nil if spans are not reported. An async body has the values by itself.
+    private let values: TaskLocalValues?
     private let state = Locked(State())
 
-    init(_ telemetry: QueueTelemetry, metrics: OperationMetrics?, parent: ServiceContext?) {
+    init(
+        _ telemetry: QueueTelemetry, metrics: OperationMetrics?, parent: ServiceContext?,
+        values: TaskLocalValues?
+    ) {
         (self.telemetry, self.metrics, self.parent) = (telemetry, metrics, parent)
+        self.values = values
         added = parent == nil ? nil : .now
     }
 
@@ -116,8 +123,8 @@ final class OperationTelemetry: OperationObserver {
         let outcome = OperationMetrics.Outcome(end)
         metrics?.operationEnded(
             outcome, running: end.running, hadBegun: last.phase == .executing)
-        if let log = telemetry.log, end.outcome != .finished {
-            inContext { log.ended(operation, end) }
+        if end.outcome != .finished {
+            telemetry.logEnd(of: operation, end, in: parent.map { lastContext ?? $0 })
         }
         last.span?.end(outcome, end, attempts: last.attempts)
     }
@@ -142,6 +149,11 @@ final class OperationTelemetry: OperationObserver {
     // MARK: Around the body
 
     func perform(_ body: () -> Void) {
+        guard let values else { return performInSpan(body) }
+        values.run { performInSpan(body) }
+    }
+
+    private func performInSpan(_ body: () -> Void) {
         guard parent != nil, let context = state.withLock({ $0.span?.context }) else {
             return body()
         }

@@ -18,6 +18,7 @@ final class QueueTelemetry: Sendable {
     let tracer: (any Tracer)?
     private let isOver = Atomic<Bool>(false)
     private let stallLimit: Duration?
+    private let operationLimit: Duration?
     private let stalls = Locked<OperationQueueStallReports?>(nil)
 
     init(
@@ -29,6 +30,7 @@ final class QueueTelemetry: Sendable {
         self.metrics = metrics.map { QueueMetrics(queue: queue, options: options, in: $0) }
         self.tracer = tracer
         stallLimit = log == nil && metrics == nil ? nil : options.stallLimit
+        operationLimit = options.operationLimit
     }
 
     /// The queue no longer exists, so there is nothing left to report.
@@ -42,7 +44,8 @@ final class QueueTelemetry: Sendable {
         guard let stallLimit else { return }
         // The handler must not retain this object, which would otherwise live until the next
         // sample of the queue.
-        let reports = queue.reportStalls(after: stallLimit) { [log, metrics] stall in
+        let reports = queue.reportStalls(after: stallLimit, operationLimit: operationLimit) {
+            [log, metrics] stall in
             metrics?.stalled()
             log?.stalled(stall)
         }
@@ -53,14 +56,67 @@ final class QueueTelemetry: Sendable {
         if isLate { reports.end() }
     }
 
+    /// Whether the queue reports to nothing but a logger. Operations then need no telemetry of their
+    /// own: only those are reported that fail, are cancelled or are tried again.
+    var onlyLogs: Bool { metrics == nil && tracer == nil }
+
+    /// Logs the end of an operation that failed or was cancelled.
+    ///
+    /// A failure that the program expects is nobody's business. Another one is an error only if
+    /// nothing observes it, which is known when the operation is released.
+    ///
+    /// - Parameter context: the context in which metadata providers find the span; nil for the one
+    ///   of the caller.
+    func logEnd(of operation: Operation, _ end: OperationEnd, in context: ServiceContext?) {
+        guard let log else { return }
+        func inContext(_ report: () -> Void) {
+            if let context {
+                ServiceContext.withValue(context, operation: report)
+            } else {
+                report()
+            }
+        }
+        guard end.outcome == .failed else { return inContext { log.ended(operation, end) } }
+        if operation.failureIsExpected { return }
+        inContext { log.ended(operation, end) }
+        guard log.takesErrors else { return }
+        let failure = log.failure(operation, end)
+        operation.reportFailure { [self] in
+            if hasEnded { return false }
+            if let context {
+                ServiceContext.withValue(context, operation: failure)
+            } else {
+                failure()
+            }
+            return true
+        }
+    }
+
+    /// Logs an event of an operation without telemetry of its own.
+    func logEvent(_ event: QueueEvent, of operation: Operation) {
+        switch event {
+        case .willBeAdded, .waited, .started, .ended(_, .finished): break
+        case .ranOutOfTime(let error): log?.ranOutOfTime(operation, error)
+        case .returned(let attempt, let error, let delay):
+            log?.returned(
+                operation,
+                OperationAttempt(
+                    running: .nanoseconds(attempt.running), error: error, delay: delay),
+                number: operation.endedAttempts)
+        case .ended(let attempt, let outcome):
+            logEnd(of: operation, OperationEnd(operation, outcome, attempt), in: nil)
+        }
+    }
+
     /// Makes the telemetry of an operation that is about to be added to the queue; nil for none.
     ///
     /// Called on the thread, and in the task, that adds the operation.
     func telemetry(of operation: Operation) -> OperationTelemetry? {
-        if operation.isBarrier, tracer == nil { return nil }
+        if onlyLogs || (operation.isBarrier && tracer == nil) { return nil }
         return OperationTelemetry(
             self, metrics: operation.isBarrier ? nil : metrics?.metrics(of: operation),
-            parent: tracer == nil ? nil : ServiceContext.current ?? .topLevel)
+            parent: tracer == nil ? nil : ServiceContext.current ?? .topLevel,
+            values: tracer == nil || operation.hasAsyncBody ? nil : TaskLocalValues(for: operation))
     }
 
     /// Ends the reports of the queue: stalls, and the queue's share of the gauges.

@@ -34,7 +34,7 @@ final class TelemetryObserver: QueueObserver {
 
     func receive(_ event: QueueEvent, of operation: Operation, on thread: ThreadContext) {
         if case .willBeAdded = event { return willAdd(operation) }
-        guard let telemetry = operation.telemetry else { return }
+        guard let telemetry = operation.telemetry else { return log(event, of: operation) }
         switch event {
         case .willBeAdded, .waited: break
         case .started(let attempt):
@@ -46,13 +46,19 @@ final class TelemetryObserver: QueueObserver {
                 OperationAttempt(
                     running: .nanoseconds(attempt.running), error: error, delay: delay))
         case .ended(let attempt, let outcome):
-            let (error, reason) = operation.cause(of: outcome)
-            telemetry.operationEnded(
-                operation,
-                OperationEnd(
-                    outcome: outcome, running: .nanoseconds(attempt.running), error: error,
-                    reason: reason))
+            telemetry.operationEnded(operation, OperationEnd(operation, outcome, attempt))
         }
+    }
+
+    /// Logs what is worth a message, of an operation without telemetry of its own.
+    private func log(_ event: QueueEvent, of operation: Operation) {
+        switch event {
+        case .willBeAdded, .waited, .started, .ended(_, .finished): return
+        case .ranOutOfTime, .returned, .ended: break
+        }
+        guard !operation.isBarrier, let telemetry = current.withLock({ $0 }), telemetry.onlyLogs
+        else { return }
+        telemetry.logEvent(event, of: operation)
     }
 
     private func willAdd(_ operation: Operation) {
@@ -66,8 +72,16 @@ extension Operation {
     var telemetry: OperationTelemetry? { operationObserver as? OperationTelemetry }
 }
 
+extension OperationEnd {
+    init(_ operation: Operation, _ outcome: OperationOutcome, _ attempt: OperationTimes) {
+        let (error, reason) = operation.cause(of: outcome)
+        self.init(
+            outcome: outcome, running: .nanoseconds(attempt.running), error: error, reason: reason)
+    }
+}
+
 extension Duration? {
-    fileprivate static func nanoseconds(_ count: UInt64?) -> Duration? {
+    static func nanoseconds(_ count: UInt64?) -> Duration? {
         count.map { .nanoseconds(Int64(clamping: $0)) }
     }
 }

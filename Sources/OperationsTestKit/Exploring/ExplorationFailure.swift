@@ -24,7 +24,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     {
         error = attempt.error ?? CancellationError()
         steps = attempt.steps
-        schedule = ScheduleText.text(of: attempt.choices)
+        schedule = ScheduleText.text(of: attempt.decisions)
         self.number = number
         scheduleCount = count
         self.seed = seed

@@ -4,6 +4,18 @@ import OperationsRuntime
 struct Decision: Sendable, Equatable {
     let choice: Int
     let count: Int
+    /// In which run of the scheduler the decision was made, from 1.
+    var run = 1
+}
+
+/// What of a prescribed schedule does not fit.
+struct Misfit: Sendable, Equatable {
+    /// The number of the decision, from 0.
+    let decision: Int
+    /// The prescribed choice, from 0.
+    let choice: Int
+    /// The number of options; 0 if the decision was not reached.
+    let count: Int
 }
 
 /// A possible event, described by what it is rather than by its number, so that it can be
@@ -33,6 +45,10 @@ struct Chooser: Sendable {
     private var generator: SplitMix64?
     /// The events that are to happen, in order, as far as possible.
     private var guides: [Guide] = []
+    /// In which runs the prescribed choices have to be made; nil if they need not fit.
+    private var runs: [Int: Int]?
+    /// The first prescribed choice that was not possible, of those that have to fit.
+    private(set) var misfit: Misfit?
 
     init(seed: UInt64) {
         prescribed = [:]
@@ -42,6 +58,12 @@ struct Chooser: Sendable {
     init(prescribed: [Int: Int]) {
         self.prescribed = prescribed
         generator = nil
+    }
+
+    /// Makes the choices of a schedule, which has to fit.
+    init(_ schedule: [Int: ScheduleText.Choice]) {
+        self.init(prescribed: schedule.mapValues(\.option))
+        runs = schedule.mapValues(\.run)
     }
 
     init(prescribed: [Int]) {
@@ -73,8 +95,25 @@ struct Chooser: Sendable {
 
     mutating func choose(_ count: Int, at number: Int) -> Int {
         if generator != nil { return generator?.next(below: count) ?? 0 }
-        // The program may differ from the one whose schedule was recorded.
-        return min(prescribed[number] ?? 0, count - 1)
+        let choice = prescribed[number] ?? 0
+        if choice >= count, runs != nil, misfit == nil {
+            misfit = Misfit(decision: number, choice: choice, count: count)
+        }
+        // In an exploration the program may differ from the one whose schedule is varied.
+        return min(choice, count - 1)
+    }
+
+    /// Returns what does not fit at the end of a run: a choice that was not possible, or that the run
+    /// has not reached.
+    ///
+    /// - Parameters:
+    ///   - count: the number of decisions so far.
+    ///   - run: the number of the run that ends.
+    func misfit(after count: Int, in run: Int) -> Misfit? {
+        if let misfit { return misfit }
+        guard let runs else { return nil }
+        let first = runs.filter { $0.key >= count && $0.value <= run }.keys.min()
+        return first.map { Misfit(decision: $0, choice: prescribed[$0] ?? 0, count: 0) }
     }
 }
 
@@ -86,24 +125,36 @@ extension SplitMix64 {
 }
 
 /// The notation of a schedule: the decisions that did not choose the first option, as
-/// `number:choice`, both from 1.
+/// `number:choice`, both from 1. A decision of a later run of the scheduler than the first one is
+/// `number:choice/run`.
 enum ScheduleText {
-    static func text(of choices: some Sequence<Int>) -> String {
-        choices.enumerated().filter { $0.element > 0 }
-            .map { "\($0.offset + 1):\($0.element + 1)" }.joined(separator: " ")
+    struct Choice: Sendable, Equatable {
+        /// The option, from 0.
+        let option: Int
+        /// The number of the run, from 1.
+        let run: Int
+    }
+
+    static func text(of decisions: some Sequence<Decision>) -> String {
+        decisions.enumerated().filter { $0.element.choice > 0 }.map { number, decision in
+            let run = decision.run > 1 ? "/\(decision.run)" : ""
+            return "\(number + 1):\(decision.choice + 1)\(run)"
+        }
+        .joined(separator: " ")
     }
 
     /// Returns the choices; nil if the text is not a schedule.
-    static func choices(in text: String) -> [Int: Int]? {
-        var choices: [Int: Int] = [:]
+    static func choices(in text: String) -> [Int: Choice]? {
+        var choices: [Int: Choice] = [:]
         for part in text.split(separator: " ") {
-            let numbers = part.split(separator: ":", omittingEmptySubsequences: false).map {
-                Int($0)
-            }
-            guard numbers.count == 2, let number = numbers[0], let choice = numbers[1], number > 0,
-                choice > 0
+            let parts = part.split(separator: "/", omittingEmptySubsequences: false)
+            let numbers = parts[0].split(separator: ":", omittingEmptySubsequences: false)
+                .map { Int($0) }
+            let run = parts.count == 1 ? 1 : Int(parts[1])
+            guard numbers.count == 2, parts.count < 3, let number = numbers[0],
+                let choice = numbers[1], let run, number > 0, choice > 0, run > 0
             else { return nil }
-            choices[number - 1] = choice - 1
+            choices[number - 1] = Choice(option: choice - 1, run: run)
         }
         return choices
     }

@@ -194,6 +194,12 @@ final class SchedulerCore: QueueDriver {
             throw .stepLimitReached(
                 stepCount: stepLimit, last: state.withLock { Array($0.steps.suffix(5)) })
         }
+        if let (misfit, steps) = state.withLock({ state in state.misfit.map { ($0, state.steps) } })
+        {
+            throw .scheduleDoesNotFit(
+                step: steps.count + 1, last: steps.last, decision: misfit.decision + 1,
+                option: misfit.choice + 1, of: misfit.count)
+        }
     }
 
     /// Decides what happens next; nil if nothing can.

@@ -216,10 +216,14 @@ struct SchedulerState {
     }
 
     private mutating func next() -> Event? {
+        // What follows a choice that does not fit says nothing.
+        if chooser.misfit != nil { return nil }
         let options = options()
         guard options.count > 0 else { return nil }
         let guides = chooser.isGuided ? (0..<options.count).map { guide(for: options[$0]) } : []
-        let option = options[choose(options.count, guides)]
+        let choice = choose(options.count, guides)
+        if chooser.misfit != nil { return nil }
+        let option = options[choice]
         if isRecording { log.append(guide(for: option)) }
         switch option {
         case .piece(let place): return .piece(pieces.remove(at: place))
@@ -281,6 +285,9 @@ struct SchedulerState {
         }
     }
 
+    /// What of the prescribed schedule does not fit, at the end of a run.
+    var misfit: Misfit? { chooser.misfit(after: decisions.count, in: runCount) }
+
     /// Returns a choice among `count` options, from 0.
     ///
     /// - Parameter guides: descriptions of the options, for a chooser that follows a list.
@@ -288,7 +295,9 @@ struct SchedulerState {
         let guided = chooser.follow(guides)
         guard count > 1 else { return 0 }
         let choice = guided ?? chooser.choose(count, at: decisions.count)
-        if isRecording { decisions.append(Decision(choice: choice, count: count)) }
+        if isRecording {
+            decisions.append(Decision(choice: choice, count: count, run: max(runCount, 1)))
+        }
         return choice
     }
 

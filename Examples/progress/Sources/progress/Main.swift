@@ -19,11 +19,7 @@ struct Checksums {
         // Without a width, as many files are read at a time as there are processors, and one more
         // for each operation that blocks because its file comes slowly.
         let queue = OperationQueue(name: "checksums")
-        let (interrupts, interruption) = AsyncStream.makeStream(of: Void.self)
-        let source = await onInterrupt { interruption.yield() }
-        let stopping = Task {
-            for await _ in interrupts { stop(queue) }
-        }
+        let signals = queue.shutDown(on: .sigint, grace: .seconds(2), cancelsWaiting: true)
 
         queue.progressCountsAdditions = true
         let operations = names.map { name in
@@ -39,9 +35,7 @@ struct Checksums {
         await queue.finished()
         drawing.cancel()
         await drawing.value
-        source.cancel()
-        interruption.finish()
-        await stopping.value
+        signals.end()
 
         var (count, status) = (0, EXIT_SUCCESS)
         for (name, operation) in zip(names, operations) {
@@ -58,28 +52,6 @@ struct Checksums {
         }
         print("\(count) of \(names.count) files")
         exit(status)
-    }
-
-    /// Lets running operations end for two seconds. If the queue was stopped before: for no longer.
-    private static func stop(_ queue: OperationQueue) {
-        let grace: Duration = queue.isShutDown ? .zero : .seconds(2)
-        // A task of its own, so that the caller can wait for the next Ctrl-C meanwhile.
-        Task { await queue.shutDown(grace: grace, cancelsWaiting: true) }
-    }
-
-    /// Calls a handler on Ctrl-C, in place of its usual effect, until the source is cancelled.
-    /// Returns when that is so: no Ctrl-C is lost from then on.
-    private static func onInterrupt(
-        _ handler: @escaping @Sendable () -> Void
-    ) async -> any DispatchSourceSignal {
-        signal(SIGINT, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: SIGINT)
-        source.setEventHandler(handler: handler)
-        await withCheckedContinuation { continuation in
-            source.setRegistrationHandler { continuation.resume() }
-            source.resume()
-        }
-        return source
     }
 
     /// The paths of all files in a folder and the folders in it.

@@ -60,8 +60,8 @@ struct Server {
         let group = ServiceGroup(
             configuration: .init(
                 services: [
-                    QueueService(background, grace: .seconds(5)),
-                    QueueService(requests, grace: .seconds(5)), worker, application,
+                    QueueService([background, requests], grace: .seconds(5), logger: logger),
+                    worker, application,
                 ],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         try await group.run()

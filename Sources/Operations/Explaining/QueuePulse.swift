@@ -1,0 +1,205 @@
+package import OperationsRuntime
+import Synchronization
+
+/// What a queue holds at a moment, for one who looks from time to time whether the queue goes on.
+package struct QueuePulse {
+    /// An operation that executes.
+    package struct Working: Sendable {
+        /// Tells the operation from all others that were seen to execute.
+        package let identity: WorkingIdentity
+        /// A number that is another one after the body has begun anew, or was resumed.
+        package let mark: UInt64
+    }
+
+    /// The operations that execute.
+    package var working: [Working] = []
+    /// The number of operations that wait for nothing but the queue.
+    package var readyCount = 0
+    /// The number of operations that wait for a point in time, for permits or for tokens.
+    package var heldCount = 0
+    /// The number of operations that wait for other operations, or for their own `isReady`.
+    package var waitingCount = 0
+
+    package init() {}
+}
+
+/// The identity of an operation that was seen to execute, which is not retained.
+///
+/// An address alone is not enough: the next operation may have it.
+package final class WorkingIdentity: Sendable {
+    private struct Weak: @unchecked Sendable {
+        weak var operation: Operation?
+    }
+
+    private let weak: Weak
+    /// The operation's address.
+    package let address: UInt
+
+    package init(_ operation: Operation) {
+        weak = Weak(operation: operation)
+        address = operation.identity
+    }
+
+    /// The operation, if it exists.
+    package var operation: Operation? { weak.operation }
+}
+
+extension OperationQueue {
+    /// Returns what the queue holds.
+    ///
+    /// The lock of the queue is held for moments only. The identities are made with that lock held,
+    /// so no reference that is taken here is the last one.
+    ///
+    /// - Parameter known: the identities of operations that were seen before, by address.
+    /// - Complexity: O(n).
+    package final func pulse(_ known: [UInt: WorkingIdentity]) -> QueuePulse {
+        var pulse = QueuePulse()
+        walk {
+            pulse = QueuePulse()
+        } _: { state, entry, place in
+            guard let reference = entry.operation else {
+                // Other blocks have ended, or were dropped.
+                if state.ring.isReady(place, lane: PriorityLanes.normal) { pulse.readyCount += 1 }
+                return
+            }
+            reference._withUnsafeGuaranteedRef { operation in
+                let status = operation.status
+                switch status.phase {
+                case .created, .finished: break
+                case .queued: pulse.readyCount += 1
+                case .waiting, .checkingReadiness:
+                    if status.has(.onHold) { pulse.heldCount += 1 } else { pulse.waitingCount += 1 }
+                case .starting, .executing:
+                    let before = known[operation.identity]
+                    let isKnown = before.map { $0.operation === operation } ?? false
+                    pulse.working.append(
+                        QueuePulse.Working(
+                            identity: (isKnown ? before : nil) ?? WorkingIdentity(operation),
+                            mark: operation.workMark(in: state)))
+                }
+            }
+        }
+        return pulse
+    }
+
+    /// Explains some of the queue's operations.
+    package final func explain(_ operations: [Operation]) -> OperationQueueExplanation {
+        explanation(of: operations)
+    }
+}
+
+extension Operation {
+    /// A number that changes when the body begins anew, or is resumed. The operation executes, in a
+    /// queue whose lock is held.
+    fileprivate func workMark(in state: borrowing QueueState) -> UInt64 {
+        if let run = self as? BlockGraphRun { return run.nodesMark(in: state) }
+        var mark = existingExtras?.startTime.load(ordering: .relaxed) ?? 0
+        if let progress = taskBody?.taskProgress { mark &+= progress.pieces &+ progress.start }
+        if let group = self as? GroupOperation { mark &+= group.membersMark }
+        return mark
+    }
+
+    /// What the thread does that runs the operation; nil if no worker runs it, or the system does
+    /// not say.
+    package final func threadActivity(in queue: OperationQueue) -> ThreadActivity? {
+        if let taskBody {
+            return taskBody.taskProgress?.thread.flatMap { WorkerPool.activity(ofThread: $0) }
+        }
+        let address = Unmanaged.passUnretained(self).toOpaque()
+        let claim = queue.snapshot { state in
+            state.slots.claims.first { $0.isRunning(address) }
+                .map { Unmanaged.passUnretained($0).toOpaque() }
+        }
+        return WorkerPool.activity(ofWorkerWith: claim ?? address)
+    }
+
+    /// Whether the body is async and its task is suspended now.
+    package final var isSuspendedInTask: Bool {
+        guard let progress = taskBody?.taskProgress else { return false }
+        return progress.pieces > 0 && progress.thread == nil
+    }
+}
+
+extension GroupOperation {
+    /// A number that changes when a member, or a member of a member, begins or ends.
+    fileprivate var membersMark: UInt64 {
+        var mark: UInt64 = 0
+        var groups = [self]
+        while let group = groups.popLast() {
+            for member in group.members {
+                mark = mark &* 31 &+ member.status.phase.rawValue
+                if let inner = member as? GroupOperation { groups.append(inner) }
+            }
+        }
+        return mark
+    }
+}
+
+// MARK: What goes on by itself
+
+extension OperationQueue {
+    /// Whether what keeps the queue's operations from running may last for ever: it does not go
+    /// away by itself, or by work that goes on.
+    ///
+    /// - Parameter limit: from which duration on an operation that executes counts.
+    package final func isHeldBackForGood(beyond limit: Duration) -> Bool {
+        Operation.areHeldBackForGood(QueueCensus(of: self).subjects, beyond: limit)
+    }
+}
+
+extension Operation {
+    /// Whether the operation, which executes, waits for other operations in its body, and these go
+    /// on.
+    package final func waitsForOthersThatGoOn(limit: Duration) -> Bool {
+        let waits = Diagnosis(self).reasons.contains {
+            if case .waitingInBody = $0 { true } else { false }
+        }
+        return waits && !Self.areHeldBackForGood([self], beyond: limit)
+    }
+
+    private static var mostVisited: Int { 10_000 }
+
+    fileprivate static func areHeldBackForGood(
+        _ operations: [Operation], beyond limit: Duration
+    ) -> Bool {
+        var walk = DepthFirstWalk(from: operations, id: ObjectIdentifier.init)
+        var visited = 0
+        while visited < mostVisited, let step = walk.next() {
+            switch step {
+            case .cycle: return true
+            case .left: break
+            case .entered(let operation):
+                visited += 1
+                let diagnosis = Diagnosis(operation)
+                if diagnosis.reasons.contains(where: { $0.isLasting(beyond: limit) }) {
+                    return true
+                }
+                walk.follow(diagnosis.next)
+            }
+        }
+        return false
+    }
+}
+
+extension OperationExplanation.Reason {
+    /// Whether the reason is one that does not go away by itself, or by work that is going on.
+    ///
+    /// What waits for a point in time, for permits, or for work that begins or runs elsewhere, goes
+    /// on later; the operation that runs there is looked at by itself.
+    ///
+    /// - Parameter limit: from which duration on an operation that executes counts.
+    fileprivate func isLasting(beyond limit: Duration) -> Bool {
+        switch self {
+        case .cycle, .notStarted, .waitingForGroup, .cancelledButNotStarted, .finishedUnannounced,
+            .isReadyOverride, .queueWidthIsZero, .mainReturned:
+            true
+        case .executing(let time, queue: _): time.map { $0 >= limit } ?? false
+        case .waitingForMainThread, .waitingForUnderlyingQueue: true
+        case .finished, .failed, .cancelled, .runningNodes, .waitingInBody, .cancellationRequested,
+            .dependencies, .firstSuccess, .leaving, .delayed, .waitingToRetry, .waitingForNextRun,
+            .waitingForPermits, .waitingForTokens, .waitingForKey, .queueSuspended, .slotsTaken,
+            .waitingForTurn, .barrier, .strictOrder, .ready, .waitingForTestScheduler:
+            false
+        }
+    }
+}
