@@ -28,12 +28,12 @@ public import UnixSignals
 ///
 /// **A second signal** ends the grace periods of all queue services at once, and those of the
 /// services whose turn has not come. Signals count from the shutdown of the group on, if the group
-/// was started with them (`gracefulShutdownSignals`), also while another service shuts down first; a
-/// signal that the group does not handle counts from the shutdown of the first queue service on. A
-/// cancellation of the service's task ends its grace period, too.
+/// was started with them (`gracefulShutdownSignals`), also while another service shuts down first;
+/// a signal that the group does not handle counts from the shutdown of the first queue service on.
+/// A cancellation of the service's task ends its grace period, too.
 ///
-/// **The log** says every five seconds, and at the end of the grace period, which operations are left
-/// and what they do: *3 operations left: …*
+/// **The log** says every five seconds, and at the end of the grace period, which operations are
+/// left and what they do: *3 operations left: …*
 ///
 /// The group waits for its signals, and shuts its services down, in tasks of Swift's own pool. If
 /// bodies of tasks block all threads of that pool, the group does not notice SIGTERM, whatever its

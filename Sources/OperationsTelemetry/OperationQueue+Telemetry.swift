@@ -20,8 +20,8 @@ extension OperationQueue {
     /// tracing have not been bootstrapped, nothing is done for them. <doc:OperationsTelemetry>
     /// lists what is reported, and under which names.
     ///
-    /// The queue's `name` at this moment is the `operation.queue` of all reports. A queue without a name
-    /// reports as `unnamed`, so that there are no more time series than names in the program.
+    /// The queue's `name` at this moment is the `operation.queue` of all reports. A queue without a
+    /// name reports as `unnamed`, so that there are no more time series than names in the program.
     /// Operations already in the queue are not reported, except to a logger that is the only
     /// receiver. Barrier blocks have a span, and are otherwise not reported.
     ///

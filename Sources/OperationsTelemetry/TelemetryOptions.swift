@@ -5,8 +5,8 @@ public struct TelemetryOptions: Sendable, Hashable {
     /// are ready: at least a millisecond, and a minute by default. Nil turns these reports off, and
     /// those of single operations.
     ///
-    /// Operations that wait for a point in time, a token or a permit are no reason for a report, nor
-    /// is a suspended queue. See `OperationQueue.reportStalls(after:_:)`.
+    /// Operations that wait for a point in time, a token or a permit are no reason for a report,
+    /// nor is a suspended queue. See `OperationQueue.reportStalls(after:_:)`.
     public var stallLimit: Duration? = .seconds(60)
 
     /// For how long an operation may execute without having been resumed before it is reported by
@@ -16,8 +16,8 @@ public struct TelemetryOptions: Sendable, Hashable {
     /// time it is resumed.
     public var operationLimit: Duration? = .seconds(300)
 
-    /// Whether metrics have the dimension `operation.name`: the name that an operation has when it is
-    /// added, or else its type; false by default.
+    /// Whether metrics have the dimension `operation.name`: the name that an operation has when it
+    /// is added, or else its type; false by default.
     ///
     /// Each name makes some twenty time series, which are kept. So this is for programs whose
     /// operations have names like "resize", and not like "resize 4711.jpg". After

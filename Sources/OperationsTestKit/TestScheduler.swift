@@ -42,9 +42,9 @@ public final class TestScheduler: Sendable {
     /// with the fewest switches.
     ///
     /// A schedule that does not fit is an error of the method that runs the scheduler
-    /// (``TestSchedulerError/scheduleDoesNotFit(step:last:decision:option:of:)``): an option does not
-    /// exist, or a run ends before its last choice. The schedule knows in which call of these methods
-    /// a choice was made, so the calls must be the same, too.
+    /// (``TestSchedulerError/scheduleDoesNotFit(step:last:decision:option:of:)``): an option does
+    /// not exist, or a run ends before its last choice. The schedule knows in which call of these
+    /// methods a choice was made, so the calls must be the same, too.
     ///
     /// - Parameters:
     ///   - schedule: the text of an ``ExplorationFailure`` or of ``schedule``, for example `"2:2"`.

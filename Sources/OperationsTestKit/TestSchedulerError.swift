@@ -15,9 +15,9 @@ public enum TestSchedulerError: Error, Sendable, CustomStringConvertible {
     case stuck([StuckOperation])
     /// The run was not done after this many steps; these were the last.
     case stepLimitReached(stepCount: Int, last: [TestScheduler.Step])
-    /// The schedule that a scheduler repeats (``TestScheduler/init(replaying:stepLimit:)``) does not
-    /// fit what it runs: the program has changed since the schedule was recorded, or it is that of
-    /// another test. The scheduler makes no further step.
+    /// The schedule that a scheduler repeats (``TestScheduler/init(replaying:stepLimit:)``) does
+    /// not fit what it runs: the program has changed since the schedule was recorded, or it is that
+    /// of another test. The scheduler makes no further step.
     ///
     /// - Parameters:
     ///   - step: the number of the step that the scheduler would have made next, from 1.

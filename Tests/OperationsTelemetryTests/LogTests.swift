@@ -118,8 +118,8 @@ struct LogTests {
         #expect(observed.lines.isEmpty)
     }
 
-    /// The failure of an operation is handled also by one that is cancelled because of it, and whose
-    /// end the program reads.
+    /// The failure of an operation is handled also by one that is cancelled because of it, and
+    /// whose end the program reads.
     @Test func failureThatADependentReportsIsNoError() async {
         let observed = Observed()
         let receipt: TypedOperation<Void>

@@ -52,8 +52,8 @@ struct SpanTests {
 
     private enum Local { @TaskLocal static var id = 0 }
 
-    /// Blocks, operations of classes and operations with several blocks have the task-local values of
-    /// the one who adds them.
+    /// Blocks, operations of classes and operations with several blocks have the task-local values
+    /// of the one who adds them.
     @Test func bodiesHaveTheTaskLocalValuesOfTheOneWhoAdds() async {
         final class Plain: Operation, @unchecked Sendable {
             let seen: TestRecorder<Int>

@@ -37,8 +37,8 @@ final class PreparedTask: @unchecked Sendable {
     /// outside operations.
     ///
     /// In a block there is no task, but there may be values that the block has set, which a task
-    /// inherits like those of a task. Whether there are any cannot be asked. On other threads without
-    /// a task such values are rare, and a task for each body costs too much there.
+    /// inherits like those of a task. Whether there are any cannot be asked. On other threads
+    /// without a task such values are rare, and a task for each body costs too much there.
     static func inheritingTaskLocals() -> PreparedTask? {
         guard
             ThreadContext.currentTask != nil || ThreadContext.existing?.isInsideOperation == true

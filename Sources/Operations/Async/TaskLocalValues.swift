@@ -9,8 +9,8 @@ extension Operation {
 /// The task-local values of the code that made this object, for code that does not await and runs
 /// later on other threads.
 ///
-/// A task inherits the values, and is held back until there is such code, which it runs in the place
-/// of the caller.
+/// A task inherits the values, and is held back until there is such code, which it runs in the
+/// place of the caller.
 package final class TaskLocalValues: Sendable {
     private let task: PreparedTask
     private let isRepeated: Bool

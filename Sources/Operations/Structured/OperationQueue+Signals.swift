@@ -28,10 +28,11 @@ extension OperationQueue {
     /// the process; so a body that ignores its cancellation does not make Ctrl-C useless. The same
     /// holds if the queue does not exist any more.
     ///
-    /// The signals count from the return of this method on. They arrive at a thread of their own, so
-    /// the shutdown begins however many threads the program blocks: the workers, those of Dispatch,
-    /// and those of Swift's own pool, on which a `ServiceGroup` waits for its signals. The process
-    /// ends only if something waits for the queue and then returns from `main`, or calls `exit`.
+    /// The signals count from the return of this method on. They arrive at a thread of their own,
+    /// so the shutdown begins however many threads the program blocks: the workers, those of
+    /// Dispatch, and those of Swift's own pool, on which a `ServiceGroup` waits for its signals.
+    /// The process ends only if something waits for the queue and then returns from `main`, or
+    /// calls `exit`.
     ///
     /// Several queues may wait for the same signal. Another handler of the signal, by `signal`,
     /// Dispatch or a `ServiceGroup`, does not get along with this one: the later one gets the

@@ -15,8 +15,8 @@ import Synchronization
 /// An `async` body keeps its slot of the queue's width until it has returned, so a queue limits
 /// asynchronous work as it does any other. ``Operation/cancel()`` cancels the task in which the
 /// body runs. The task runs on the same worker threads as operations do. An operation with an
-/// `async` body that is made inside a task, or inside an operation, carries the task-local values of
-/// that code into its body.
+/// `async` body that is made inside a task, or inside an operation, carries the task-local values
+/// of that code into its body.
 open class TypedOperation<Output: Sendable>: Operation, TaskBody, @unchecked Sendable {
     // Unchecked: the thread that makes the operation sets `body`; later only the thread that runs
     // or ends the operation touches `body` and writes `output`. Other threads read `output` only

@@ -40,17 +40,17 @@ extension OperationQueue {
     /// queue, or the operation, has gone on.
     ///
     /// Reports cost operations next to nothing: the queue is looked at eight times in `time`, at
-    /// most a hundred times a second. A stall is reported at most two of these pauses late, or later
-    /// if the queue holds hundreds of thousands of operations. The queue is not retained between two
-    /// looks.
+    /// most a hundred times a second. A stall is reported at most two of these pauses late, or
+    /// later if the queue holds hundreds of thousands of operations. The queue is not retained
+    /// between two looks.
     ///
     /// One thread of the process looks at all queues with such reports. It is neither a worker nor
     /// a Dispatch thread, because a queue may be waiting for exactly these.
     ///
     /// - Parameters:
     ///   - time: the limit of the queue, and of each of its operations; at least a millisecond.
-    ///   - handler: called on a thread of its own, which all reports of the process share: a handler
-    ///     that waits holds up the other reports.
+    ///   - handler: called on a thread of its own, which all reports of the process share: a
+    ///     handler that waits holds up the other reports.
     /// - Returns: an object that ends the reports; it need not be retained.
     @discardableResult
     public final func reportStalls(
@@ -66,8 +66,8 @@ extension OperationQueue {
     ///   - time: the limit of the queue; at least a millisecond.
     ///   - operationLimit: the limit of each operation; at least a millisecond. Nil for no reports
     ///     of single operations.
-    ///   - handler: called on a thread of its own, which all reports of the process share: a handler
-    ///     that waits holds up the other reports.
+    ///   - handler: called on a thread of its own, which all reports of the process share: a
+    ///     handler that waits holds up the other reports.
     /// - Returns: an object that ends the reports; it need not be retained.
     @discardableResult
     public final func reportStalls(

@@ -64,8 +64,8 @@ final class StallWatcher: Sendable {
 
     private func run() {
         while true {
-            // Closed before the thread asks what is due: whoever opens the latch has added or removed
-            // a queue before.
+            // Closed before the thread asks what is due: whoever opens the latch has added or
+            // removed a queue before.
             changes.close()
             guard let next = next() else { return }
             let now = now()

@@ -28,8 +28,8 @@ final class OperationTelemetry: OperationObserver {
     /// The parent of the span; nil if spans are not reported.
     private let parent: ServiceContext?
     private let added: ContinuousClock.Instant?
-    /// The task-local values of the one who has added the operation, for a body that does not await;
-    /// nil if spans are not reported. An async body has the values by itself.
+    /// The task-local values of the one who has added the operation, for a body that does not
+    /// await; nil if spans are not reported. An async body has the values by itself.
     private let values: TaskLocalValues?
     private let state = Locked(State())
 

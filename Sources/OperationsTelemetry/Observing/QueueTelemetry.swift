@@ -56,8 +56,8 @@ final class QueueTelemetry: Sendable {
         if isLate { reports.end() }
     }
 
-    /// Whether the queue reports to nothing but a logger. Operations then need no telemetry of their
-    /// own: only those are reported that fail, are cancelled or are tried again.
+    /// Whether the queue reports to nothing but a logger. Operations then need no telemetry of
+    /// their own: only those are reported that fail, are cancelled or are tried again.
     var onlyLogs: Bool { metrics == nil && tracer == nil }
 
     /// Logs the end of an operation that failed or was cancelled.

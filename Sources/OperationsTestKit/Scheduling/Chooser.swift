@@ -103,8 +103,8 @@ struct Chooser: Sendable {
         return min(choice, count - 1)
     }
 
-    /// Returns what does not fit at the end of a run: a choice that was not possible, or that the run
-    /// has not reached.
+    /// Returns what does not fit at the end of a run: a choice that was not possible, or that the
+    /// run has not reached.
     ///
     /// - Parameters:
     ///   - count: the number of decisions so far.
