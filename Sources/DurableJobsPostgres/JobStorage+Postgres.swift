@@ -27,7 +27,8 @@ extension JobStorage {
     /// for a tool that changes databases; the names of the tables have no schema.
     ///
     /// Tables that exist get their new indexes outside of a transaction, so that programs can write
-    /// meanwhile: let the tool begin none. If it is interrupted, it may begin again.
+    /// meanwhile: let the tool begin none. If it is interrupted, it may begin again. The statement
+    /// that makes the function `durable_job_enqueue` has semicolons between two `$$`.
     ///
     /// - Parameter version: that of the tables, as `schemaVersion()` says; 0 if there are none.
     public static func postgresMigration(from version: Int = 0) -> String {

@@ -66,7 +66,7 @@ struct TimelineFileTests {
         timeline.stop()
         let bytes = timeline.chromeTrace().utf8.count
         let ready = timeline.chromeTrace().components(of: "\"name\":\"ready\"") / 2
-        #expect(bytes < 160 * count + 240 * ready + 2_000, "\(bytes) bytes, \(ready) ready")
+        #expect(bytes < 180 * count + 260 * ready + 2_000, "\(bytes) bytes, \(ready) ready")
     }
 
     /// The trace of an operation that was ready for so many nanoseconds.

@@ -143,9 +143,7 @@ struct PostgresMigrationTests {
             let session = PostgresSession(connection)
             let text = JobStorage.postgresMigration(from: 8)
             for _ in 0..<2 {
-                for statement in text.split(separator: ";\n") {
-                    try session.execute(String(statement))
-                }
+                for statement in statements(of: text) { try session.execute(statement) }
             }
             try await expectMigrated(url, connection)
         }

@@ -10,6 +10,33 @@ import Foundation
 
 @testable import DurableJobsPostgres
 
+/// The statements of a text, of which some have a body between two `$$`.
+func statements(of text: String) -> [String] {
+    var statements: [String] = []
+    var isInBody = false
+    for part in text.split(separator: ";\n").map(String.init) {
+        if isInBody {
+            statements[statements.count - 1] += ";\n\(part)"
+        } else {
+            statements.append(part)
+        }
+        // Each `$$` begins or ends a body.
+        if part.components(of: "$$") % 2 == 1 { isInBody.toggle() }
+    }
+    return statements
+}
+
+extension String {
+    fileprivate func components(of text: String) -> Int {
+        var (count, rest) = (0, Substring(self))
+        while let found = rest.firstRange(of: text) {
+            count += 1
+            rest = rest[found.upperBound...]
+        }
+        return count
+    }
+}
+
 /// Makes an empty database, calls a function with its URL, and drops the database.
 ///
 /// - Parameter options: of `CREATE DATABASE`.

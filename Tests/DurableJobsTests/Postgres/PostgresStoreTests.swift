@@ -226,8 +226,8 @@ struct PostgresStoreTests {
             }
             let text = storage.postgresMigration(from: version)
             for _ in 0..<(version == 0 ? 1 : 2) {
-                for statement in text.split(separator: ";\n") {
-                    try await link.perform { try PostgresSession($0).execute(String(statement)) }
+                for statement in statements(of: text) {
+                    try await link.perform { try PostgresSession($0).execute(statement) }
                 }
             }
             try await withRole(url) { url, role, link in
