@@ -23,11 +23,23 @@ enum StandardOutput {
         for file in STDIN_FILENO...STDERR_FILENO where fcntl(file, F_GETFD) == -1 {
             _ = open("/dev/null", file == STDERR_FILENO ? O_WRONLY : O_RDONLY)
         }
-        atexit {
-            // Output of the argument parser may still be in a buffer.
-            if fflush(nil) != 0 { StandardOutput.recordError(errno) }
-            StandardOutput.exitIfBroken()
-        }
+        #if canImport(Glibc)
+        // Workers may be decoding a picture, and the destructors of the libraries that decode must
+        // not run beside them. So this handler, which is the last one, ends the process.
+        on_exit(
+            { status, _ in
+                StandardOutput.flush()
+                _exit(status)
+            }, nil)
+        #else
+        atexit { StandardOutput.flush() }
+        #endif
+    }
+
+    private static func flush() {
+        // Output of the argument parser may still be in a buffer.
+        if fflush(nil) != 0 { recordError(errno) }
+        exitIfBroken()
     }
 
     /// Writes a line immediately.
