@@ -10,9 +10,6 @@ private struct CountingStep: AdditionStep {
     func add(
         _ addition: Addition, to queue: OperationQueue, next: Next
     ) throws(OperationMisuse) {
-        // What goes behind a leader belongs to an operation that is counted itself.
-        guard addition.leader == nil else { return try next(addition) }
-        let addition = try addition.reserved(for: queue)
         queue.count(addition.operations)
         try next(addition)
         // A later step may have cancelled an operation, which has then ended by itself.

@@ -152,10 +152,8 @@ private struct LimitingStep: AdditionStep {
     func add(
         _ addition: Addition, to queue: OperationQueue, next: Next
     ) throws(OperationMisuse) {
-        // What goes behind a leader belongs to an operation that has begun.
-        guard addition.leader == nil else { return try next(addition) }
         // One by one: an operation may displace one that was added before it.
-        for operation in try addition.reserved(for: queue).operations {
+        for operation in addition.operations {
             try queue.addWithinLimit(operation, next: next)
         }
     }

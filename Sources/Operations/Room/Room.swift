@@ -59,9 +59,7 @@ final class Room: QueueRoom, @unchecked Sendable {
         switch marks[id] {
         case .expected: setMark(of: id, to: nil)
         case .rejected:
-            setMark(of: id, to: .dropped(isTaken: false))
-            let isTaken = state.takeDropped(operation)
-            setMark(of: id, to: .dropped(isTaken: isTaken))
+            setMark(of: id, to: .dropped(isTaken: state.takeDropped(operation)))
         default: break
         }
         if isPart, limit != nil || settingCount > 0 { exempt(operation) }

@@ -5,10 +5,10 @@ struct Addition {
     let operations: [Operation]
     /// Whether the operations are reserved for the queue: no other thread can start them, or add
     /// them elsewhere.
-    private(set) var isReserved = false
+    let isReserved: Bool
     /// The operation of the queue of which these are parts; nil for others. It executes. Its parts
     /// go before all that was added after it.
-    var leader: Operation?
+    let leader: Operation?
 
     init(of operations: [Operation], isReserved: Bool = false, behind leader: Operation? = nil) {
         (self.operations, self.isReserved, self.leader) = (operations, isReserved, leader)
@@ -34,14 +34,21 @@ protocol AdditionStep: Sendable {
     /// Where the step stands among those of the queue.
     var turn: AdditionTurn { get }
 
+    /// Whether the step gets operations before they are reserved, and parts of operations that
+    /// execute; false unless a step says so.
+    var isBeforeReserving: Bool { get }
+
     /// Passes an addition to the next step, whole or in parts.
     ///
-    /// A step that changes operations, for example cancels them, first reserves them
-    /// (``Addition/reserved(for:)``). What it cancels is added nevertheless, so that it ends as any
-    /// other. After that, nothing throws any more.
+    /// What a step cancels is added nevertheless, so that it ends as any other. Once the operations
+    /// are reserved, nothing throws any more.
     func add(
         _ addition: Addition, to queue: OperationQueue, next: Next
     ) throws(OperationMisuse)
+}
+
+extension AdditionStep {
+    var isBeforeReserving: Bool { false }
 }
 
 /// Where a step stands among those of a queue: the lowest turn surrounds the others. Each feature

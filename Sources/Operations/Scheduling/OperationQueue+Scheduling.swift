@@ -105,6 +105,14 @@ extension OperationQueue {
         _ steps: ArraySlice<any AdditionStep>, with addition: Addition
     ) throws(OperationMisuse) {
         if let step = steps.first {
+            var addition = addition
+            if !step.isBeforeReserving {
+                // What goes behind a leader belongs to an operation for which the step was taken.
+                guard addition.leader == nil else {
+                    return try take(steps.dropFirst(), with: addition)
+                }
+                addition = try addition.reserved(for: self)
+            }
             return try step.add(addition, to: self) { addition throws(OperationMisuse) in
                 try take(steps.dropFirst(), with: addition)
             }

@@ -78,9 +78,6 @@ private struct RefusingStep: AdditionStep {
     func add(
         _ addition: Addition, to queue: OperationQueue, next: Next
     ) throws(OperationMisuse) {
-        // What goes behind a leader belongs to an operation that has begun.
-        guard addition.leader == nil else { return try next(addition) }
-        let addition = try addition.reserved(for: queue)
         for operation in addition.operations where !operation.isPieceOfTask {
             operation.forceCancel(because: queue.shutDownReason)
         }

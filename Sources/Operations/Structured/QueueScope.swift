@@ -78,6 +78,7 @@ final class QueueScope: QueueCompanion {
     // MARK: Additions
 
     var turn: AdditionTurn { .scope }
+    var isBeforeReserving: Bool { true }
 
     func add(
         _ addition: Addition, to queue: OperationQueue, next: Next
