@@ -25,11 +25,14 @@ struct ProgramDatabase: Sendable {
     }
 
     private let place: Place
+    /// How long a connection to a file waits for other transactions, in milliseconds.
+    private var patience: Int32 = 60_000
 
     private init(place: Place) { self.place = place }
 
     /// - Parameter store: the path of a file, or a URL of PostgreSQL.
-    init(of store: String) {
+    init(of store: String, waitingFor milliseconds: Int32 = 60_000) {
+        patience = milliseconds
         #if DurableJobsPostgres
         if store.hasPrefix("postgres:") {
             place = .postgres(store)
@@ -67,7 +70,7 @@ struct ProgramDatabase: Sendable {
     func write<Result>(_ body: (Connection) throws -> Result) throws -> Result {
         switch place {
         case .file(let path):
-            let program = try ProgramConnection(path)
+            let program = try ProgramConnection(path, waitingFor: patience)
             return try program.write { transaction in
                 try body(Connection(transaction: transaction, executes: program.execute))
             }

@@ -21,20 +21,10 @@ func statements(of text: String) -> [String] {
             statements.append(part)
         }
         // Each `$$` begins or ends a body.
-        if part.components(of: "$$") % 2 == 1 { isInBody.toggle() }
+        let pieces = part.split(separator: "$$", omittingEmptySubsequences: false)
+        if pieces.count % 2 == 0 { isInBody.toggle() }
     }
     return statements
-}
-
-extension String {
-    fileprivate func components(of text: String) -> Int {
-        var (count, rest) = (0, Substring(self))
-        while let found = rest.firstRange(of: text) {
-            count += 1
-            rest = rest[found.upperBound...]
-        }
-        return count
-    }
 }
 
 /// Makes an empty database, calls a function with its URL, and drops the database.

@@ -10,12 +10,6 @@ import FoundationEssentials
 import Foundation
 #endif
 
-#if DurableJobsPostgres
-import CDurableJobsLibPQ
-
-@testable import DurableJobsPostgres
-#endif
-
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -164,26 +158,13 @@ final class NemesisMixture: Sendable {
         let job = job(after: [dependency])
         let first = JobDependency(id: dependency, condition: .success)
         let isCommitted = Int.random(in: 0..<4) > 0
-        #if DurableJobsPostgres
-        if settings.store.hasPrefix("postgres:") {
-            let connection = try PostgresTarget(settings.store).connect()
-            // The server rolls back what the connection leaves.
-            defer { PQfinish(connection) }
-            let session = PostgresSession(connection)
-            try session.execute("BEGIN")
-            let id = try queue.enqueue(job, after: first, in: .postgres(connection)).id
-            usleep(UInt32.random(in: 0...UInt32(settings.lease.milliseconds * 2_000)))
-            guard isCommitted else { return nil }
-            try session.execute("COMMIT")
-            return id
-        }
-        #endif
+        let isFile = !settings.store.hasPrefix("postgres:")
+        // A file has one writer at a time: everybody else waits.
+        let longest = isFile ? 200_000 : UInt32(settings.lease.milliseconds * 2_000)
         do {
-            let program = try ProgramConnection(settings.store, waitingFor: 5_000)
-            return try program.write { transaction in
-                let id = try queue.enqueue(job, after: first, in: transaction).id
-                // The file has one writer at a time: everybody else waits.
-                usleep(UInt32.random(in: 0...200_000))
+            return try ProgramDatabase(of: settings.store, waitingFor: 5_000).write { connection in
+                let id = try queue.enqueue(job, after: first, in: connection.transaction).id
+                usleep(UInt32.random(in: 0...longest))
                 guard isCommitted else { throw RolledBack() }
                 return id
             }
