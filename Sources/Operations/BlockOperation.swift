@@ -45,7 +45,7 @@ open class BlockOperation: Operation, @unchecked Sendable {
     ///
     /// - Precondition: the operation has not begun to execute.
     public func addExecutionBlock(_ block: @escaping @Sendable () -> Void) {
-        if !append(block) { misuse(.addingBlock(to: self)) }
+        if !append(block) { OperationMisuse.addingBlock(to: self).refuse() }
     }
 
     /// Adds a block; returns false if the operation is already executing or finished.

@@ -223,7 +223,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     /// condition is its ``cancellationReason``. Several conditions for the same dependency must all
     /// be met.
     public final func addDependency(_ dependency: Operation, on condition: DependencyCondition) {
-        guard dependency !== self else { misuse(.selfDependency(self)) }
+        guard dependency !== self else { return OperationMisuse.selfDependency(self).refuse() }
         guard connect(to: dependency, on: condition) != nil else { return }
         CycleWatch.suspect(dependency, before: self)
     }
@@ -255,7 +255,7 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     )
     open func waitUntilFinished() {
         if status.phase != .finished, ThreadContext.isInside(self) {
-            misuse("\(self) waits for itself and would never finish: remove this wait")
+            return OperationMisuse.ownWait(by: self).refuse(waitInside: self)
         }
         let latch = Latch()
         guard addWaiter(.thread(latch)) else { return }
@@ -263,9 +263,17 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
     }
 
     /// As ``finished()``, under Foundation's name: code that waits in a task needs only an `await`.
-    public final func waitUntilFinished() async {
+    public final func waitUntilFinished() async { _ = await waitInTask() }
+
+    /// Suspends the calling task until the operation has finished.
+    ///
+    /// - Returns: why the wait was given up, because it could never end; nil if the operation has
+    ///   finished.
+    final func waitInTask() async -> OperationMisuse? {
         if TaskContext.operation === self, status.phase != .finished {
-            misuse("\(self) waits for itself and would never finish: remove this wait")
+            let misuse = OperationMisuse.ownWait(by: self)
+            misuse.refuse(waitInside: self)
+            return misuse
         }
         let wait = recordWaitOfTask()
         let companion = companionOfWait()
@@ -273,12 +281,14 @@ open class Operation: @unchecked Sendable, CustomStringConvertible, CustomDebugS
             companion?.waitEnded()
             wait?.end()
         }
+        if let refusal = wait?.refusal { return refusal }
         await promotingWhenRaised {
             await withCheckedContinuation { continuation in
                 if !addWaiter(.task(continuation)) { return continuation.resume() }
                 if let operation = TaskContext.operation { promote(byWaitOf: operation) }
             }
         }
+        return nil
     }
 
     /// Runs the body on the fast path, where no subclass can override ``main()``.

@@ -318,7 +318,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     open var maxConcurrentOperationCount: Int {
         get { snapshot { $0.slots.width } }
         set {
-            do { try checkWidth(newValue) } catch { misuse(error) }
+            do { try checkWidth(newValue) } catch { return error.refuse() }
             change(.width(min(newValue, Int(Int32.max))))
         }
     }
@@ -428,7 +428,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         get { snapshot { $0.executor.underlyingQueue } }
         set {
             guard !isMain else { return }
-            do { try setUnderlyingQueueChecked(newValue) } catch { misuse(error) }
+            do { try setUnderlyingQueueChecked(newValue) } catch { error.refuse() }
         }
     }
 
@@ -467,7 +467,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
         if TaskContext.queue === self, let operation = TaskContext.operation,
             operation.status.phase != .finished
         {
-            misuseOfOwnWait(by: operation)
+            return refuseOwnWait(by: operation)
         }
         let wait = recordWaitOfTask()
         let companion = waitBegins()
@@ -475,6 +475,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
             companion?.waitEnded()
             wait?.end()
         }
+        if wait?.refusal != nil { return }
         await withCheckedContinuation { continuation in
             if !addWaiter(.task(continuation)) { return continuation.resume() }
             if let operation = TaskContext.operation { promoteAll(byWaitOf: operation) }
@@ -532,29 +533,30 @@ extension OperationQueue {
     /// Whether the calling thread is inside a finished operation of the queue and only finished
     /// operations are left.
     ///
-    /// A wait inside an operation that cannot leave the queue before the wait returns stops the
-    /// program.
+    /// A wait inside an operation that cannot leave the queue before the wait returns is refused:
+    /// if that does not stop the program, the result is true.
     ///
-    /// - Parameter isTimed: whether the wait ends by itself: then nothing stops the program.
+    /// - Parameter isTimed: whether the wait ends by itself: then it is not refused.
     func isOverForCaller(isTimed: Bool = false) -> Bool {
         for operation in ThreadContext.operations(of: self) {
             if operation.status.phase != .finished || ThreadContext.isLeaving(operation) {
                 if isTimed { return false }
-                misuseOfOwnWait(by: operation)
+                refuseOwnWait(by: operation)
+                return true
             }
             // The operation leaves when its worker, the calling thread, reaches the end of its
             // claim.
             guard operation.leavesWithClaim else { continue }
             if snapshot({ $0.hasOnlyFinished }) { return true }
-            if !isTimed { misuseOfOwnWait(by: operation) }
+            if isTimed { continue }
+            refuseOwnWait(by: operation)
+            return true
         }
         return false
     }
 
-    private func misuseOfOwnWait(by operation: Operation) -> Never {
-        misuse(
-            "\(operation) waits for all operations of its own \(label), itself "
-                + "included, and would never finish: remove this wait")
+    private func refuseOwnWait(by operation: Operation) {
+        OperationMisuse.ownWait(by: operation, for: label).refuse(waitInside: operation)
     }
 }
 

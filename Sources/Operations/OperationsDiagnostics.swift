@@ -35,6 +35,9 @@ public enum OperationsDiagnostics {
         /// A task has waited for a second for a queue of a test scheduler, or for an operation of
         /// it, and nothing runs the scheduler. Reported once between two runs of a scheduler.
         case idleTestScheduler(queue: String)
+        /// A mistake that did not stop the program, because ``OperationsDiagnostics/mistakePolicy``
+        /// is ``MistakePolicy/report``.
+        case misuse(OperationMisuse)
 
         /// A message that says what was found and how to correct it.
         public var description: String {
@@ -67,8 +70,50 @@ public enum OperationsDiagnostics {
                 "a task has waited for a second for \(queue), and nothing runs the test scheduler of that "
                     + "queue. Let the scheduler call the code under test: "
                     + "try await scheduler.run { try await … }"
+            case .misuse(let misuse):
+                misuse.description
             }
         }
+    }
+
+    /// What the library does about a mistake of the program that it can refuse; see
+    /// ``OperationsDiagnostics/mistakePolicy``.
+    public enum MistakePolicy: Sendable {
+        /// Stops the program with a message.
+        case stop
+        /// Reports the mistake as a ``Finding/misuse(_:)``, and refuses what was asked for.
+        case report
+    }
+
+    private static let reportsMistakes = Atomic<Bool>(false)
+
+    /// What the library does about a mistake that it can refuse; ``MistakePolicy/stop`` unless set.
+    ///
+    /// ```swift
+    /// OperationsDiagnostics.mistakePolicy = .report
+    /// ```
+    ///
+    /// The policy is for servers, which must not end with everything that they do because one
+    /// request makes a mistake. It holds for the whole process, and for each ``OperationMisuse``:
+    ///
+    /// - **A call that cannot work** (an operation is added twice, or started while it is in a
+    ///   queue, or told to depend on itself; a width is negative) is reported, and has no effect.
+    ///   Each operation that the call was to add, and that no queue has or has had, is cancelled
+    ///   because of the mistake, and ends. So nothing waits for it for ever, and
+    ///   ``TypedOperation/value`` throws an ``OperationCancellation`` with the mistake.
+    /// - **A wait that can never end**, inside an operation, is reported and given up. The operation
+    ///   that waits is cancelled because of the mistake. ``TypedOperation/value`` throws the
+    ///   ``OperationMisuse``. The waits that return nothing return although what they wait for has
+    ///   not finished: code after them must call ``Operation/checkCancellation()`` before it relies
+    ///   on that.
+    ///
+    /// Two kinds of mistakes stop the program in any case, because there is nothing safe to go on
+    /// with: arguments outside of their range when something is made (a budget of −1 permits), and
+    /// a scope, a graph or a function such as `concurrentMap` that can never end, because it
+    /// promises that nothing of it goes on when it returns.
+    public static var mistakePolicy: MistakePolicy {
+        get { reportsMistakes.load(ordering: .relaxed) ? .report : .stop }
+        set { reportsMistakes.store(newValue == .report, ordering: .relaxed) }
     }
 
     /// What messages say about an operation that reports its end and has not announced it.

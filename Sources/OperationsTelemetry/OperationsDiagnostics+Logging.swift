@@ -9,9 +9,11 @@ extension OperationsDiagnostics {
     /// The findings are failures that nobody observed, dependencies that form a cycle, waits that
     /// keep the main thread from work that needs it, operations that never announced their end, and
     /// bodies that did not ask for their cancellation. This method sets
-    /// `OperationsDiagnostics.handler`, so it affects the whole process. Mistakes that stop the
-    /// program are not among the findings: they are written to standard error, because a logger may
-    /// not get to write any more.
+    /// `OperationsDiagnostics.handler`, so it affects the whole process.
+    ///
+    /// Mistakes that stop the program are written to standard error, because a logger may not get
+    /// to write any more. If `OperationsDiagnostics.mistakePolicy` is `report`, they stop nothing,
+    /// and the logger writes them as errors.
     ///
     /// - Parameter logger: called on the thread of the finding.
     public static func report(to logger: Logger) {
@@ -45,6 +47,11 @@ extension OperationsDiagnostics {
                 message = "All worker threads are blocked while work waits for one"
                 metadata["threads"] = "\(threads)"
                 metadata["waiting"] = "\(waiting)"
+            case .misuse(let misuse):
+                logger.error(
+                    "The program has made a mistake with an operation, which was refused",
+                    error: misuse, metadata: metadata)
+                return
             }
             logger.warning(message, error: failure, metadata: metadata)
         }

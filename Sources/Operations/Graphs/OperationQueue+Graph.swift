@@ -148,7 +148,7 @@ private final class GraphRun: Sendable {
     }
 
     func end() async throws {
-        let wait = BlockedWait.task(.operations(operations))
+        let wait = BlockedWait.task(.operations(operations), mustEnd: true)
         defer { wait?.end() }
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in

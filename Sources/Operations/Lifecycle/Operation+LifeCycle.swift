@@ -189,15 +189,15 @@ extension Operation {
         }
     }
 
-    /// Refuses a call of the default `start()`: stops the program, unless ``startChecked()`` made
-    /// the call.
+    /// Refuses a call of the default `start()`: stops the program or reports the mistake, unless
+    /// ``startChecked()`` made the call.
     func refuseStart(_ misuse: OperationMisuse) {
         let context = ThreadContext.existing
         // Inside the operation's own body, the call was not made by `startChecked()` but by the
         // body.
         guard let checked = context?.operationState.checkedStart,
             checked.operation == ObjectIdentifier(self), !ThreadContext.isInside(self)
-        else { Operations.misuse(misuse) }
+        else { return misuse.refuse() }
         context?.operationState.checkedStart?.misuse = misuse
     }
 

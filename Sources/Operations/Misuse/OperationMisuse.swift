@@ -1,8 +1,9 @@
 /// A use of an operation or a queue that cannot work, and that a correct program does not make.
 ///
-/// The usual methods stop the program with ``description``. Their variants, whose names end in
-/// `Checked`, throw this error instead, for programs whose graphs come from data. When the error is
-/// thrown, nothing has changed.
+/// The usual methods stop the program with ``description``, or report it if
+/// ``OperationsDiagnostics/mistakePolicy`` says so. Their variants, whose names end in `Checked`,
+/// throw this error instead, for programs whose graphs come from data. When the error is thrown,
+/// nothing has changed.
 public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of a misuse.
     public enum Kind: Sendable, Equatable {
@@ -34,6 +35,10 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
         case costTooHigh(cost: Int, permits: Int)
         /// The queue belonged to a `withOperationQueue` call that has returned.
         case scopeEnded
+        /// Traits were applied to an operation that is in a queue, or has begun.
+        case traitsAppliedTooLate
+        /// An operation waits, in its body, for what can never end before the body has.
+        case endlessWait
     }
 
     /// The kind of misuse, for programs.
@@ -160,12 +165,53 @@ package func misuse(_ message: String) -> Never {
     fatalError("Operations: \(message).")
 }
 
-/// Stops the program because of a mistake in its code.
-func misuse(_ misuse: OperationMisuse) -> Never {
-    Operations.misuse(misuse.description)
+// MARK: Mistakes that can be refused
+
+extension OperationMisuse {
+    /// Stops the program, or reports the mistake for a caller that then does nothing else, as
+    /// ``OperationsDiagnostics/mistakePolicy`` says.
+    ///
+    /// - Parameter operations: those that the caller was to add. Those that no queue has are ended.
+    func refuse(adding operations: [Operation] = []) {
+        guard OperationsDiagnostics.mistakePolicy == .report else { misuse(description) }
+        OperationsDiagnostics.handler(.misuse(self))
+        for operation in operations where operation.status.isUntouched {
+            operation.cancel(because: .misuse(self))
+            operation.start()
+        }
+    }
+
+    /// As ``refuse(adding:)``, for a wait inside an operation, which is cancelled.
+    func refuse(waitInside operation: Operation?) {
+        refuse()
+        operation?.cancel(because: .misuse(self))
+    }
+}
+
+extension LifecycleState {
+    /// Whether the operation is in no queue, is on its way into none, and was not started.
+    fileprivate var isUntouched: Bool { phase == .created && !has(.reserved) }
 }
 
 extension OperationMisuse {
+    static func traits(for operation: some CustomStringConvertible) -> Self {
+        Self(
+            .traitsAppliedTooLate,
+            "\(operation) takes no more traits: apply them before it is added to a queue")
+    }
+
+    static func ownWait(by operation: some CustomStringConvertible) -> Self {
+        .endlessWait("\(operation) waits for itself and would never finish: remove this wait")
+    }
+
+    static func ownWait(by operation: some CustomStringConvertible, for queue: String) -> Self {
+        .endlessWait(
+            "\(operation) waits for all operations of its own \(queue), itself included, and would "
+                + "never finish: remove this wait")
+    }
+
+    static func endlessWait(_ message: String) -> Self { Self(.endlessWait, message) }
+
     static func underlyingQueueOfDriven(_ queue: String) -> Self {
         Self(
             .controlledByTestScheduler,

@@ -38,6 +38,9 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
     case scopeFailed(error: any Error)
     /// The task that had opened the operation's scope, or waited for the operation, was cancelled.
     case taskCancelled
+    /// The program made this mistake with the operation, which
+    /// ``OperationsDiagnostics/mistakePolicy`` let it survive.
+    case misuse(OperationMisuse)
 
     /// Makes a reason from the text.
     public init(stringLiteral value: String) { self = .message(value) }
@@ -60,6 +63,7 @@ public enum CancellationReason: Sendable, CustomStringConvertible, ExpressibleBy
             "\(operation) of the same scope failed: \(error)"
         case .scopeFailed(let error): "its scope failed: \(error)"
         case .taskCancelled: "the task that waited for it was cancelled"
+        case .misuse(let misuse): misuse.description
         }
     }
 }

@@ -37,6 +37,7 @@ extension OperationQueue {
             companion?.waitEnded()
             wait?.end()
         }
+        if let refusal = wait?.refusal { throw refusal }
         let ticket = capacityTickets.wrappingAdd(1, ordering: .relaxed).newValue
         var timer: (any ScheduledAction)?
         defer { timer?.cancel() }

@@ -65,7 +65,16 @@ extension OperationQueue {
 
     @inline(__always)
     func enqueue(_ operation: consuming Operation) {
-        do { try tryEnqueue(operation) } catch { misuse(error) }
+        // Anything else may be refused for a reason that leaves it in no queue, and is then ended.
+        guard operation.status.has(.fastPath), !hasAdditionSteps.load(ordering: .relaxed) else {
+            return enqueueWithCare(operation)
+        }
+        do { try insert(operation) } catch { error.refuse() }
+    }
+
+    @inline(never)
+    private func enqueueWithCare(_ operation: Operation) {
+        do { try tryEnqueue(operation) } catch { error.refuse(adding: [operation]) }
     }
 
     @inline(__always)
@@ -88,7 +97,7 @@ extension OperationQueue {
         }
         do {
             try takeSteps(Addition(of: operations, isReserved: reserved, behind: leader))
-        } catch { misuse(error) }
+        } catch { error.refuse(adding: operations) }
     }
 
     /// Adds several operations, or none if one of them cannot be added.
@@ -184,7 +193,7 @@ extension OperationQueue {
             arePlain = false
             if !reserved {
                 do { try checkAddition(of: reference.takeUnretainedValue()) } catch {
-                    misuse(error)
+                    return error.refuse(adding: operations)
                 }
             }
         }
@@ -209,7 +218,9 @@ extension OperationQueue {
                 return refused
             }
             if let refused {
-                misuse(misuseOfAddition(refused.takeUnretainedValue(), among: operations))
+                let misuse = misuseOfAddition(refused.takeUnretainedValue(), among: operations)
+                misuse.refuse(adding: operations)
+                break
             }
             guard !arePlain else { continue }
             for reference in part {

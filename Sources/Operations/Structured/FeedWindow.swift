@@ -53,7 +53,7 @@ final class FeedWindow: Sendable {
         // need.
         let wait =
             TaskContext.queue === queue
-            ? BlockedWait.task(.operations(Array(left.values))) : nil
+            ? BlockedWait.task(.operations(Array(left.values)), mustEnd: true) : nil
         defer { wait?.end() }
         await withCheckedContinuation { continuation in
             let hasPassed = state.withLock { state in

@@ -182,7 +182,7 @@ extension Operation {
     /// Applies an array of traits; see ``apply(_:)-(OperationTraitOrName...)``.
     public final func apply(_ traits: [any OperationTraitOrName]) {
         guard status.phase == .created else {
-            misuse("\(self) takes no more traits: apply them before it is added to a queue")
+            return OperationMisuse.traits(for: self).refuse()
         }
         var plan = attemptController?.plan ?? OperationOptions()
         for trait in traits { trait._trait.apply(&plan) }

@@ -144,11 +144,12 @@ open class TypedOperation<Output: Sendable>: Operation, TaskBody, @unchecked Sen
     /// Cancelling the task does not end the wait: cancel the operation to make it end early, or
     /// wait with a limit (``value(within:)``).
     ///
-    /// - Throws: as ``result``.
+    /// - Throws: as ``result``; ``OperationMisuse`` if the wait could never end, and
+    ///   ``OperationsDiagnostics/mistakePolicy`` lets the program go on.
     public final var value: Output {
         get async throws {
             if status.phase != .finished {
-                await waitUntilFinished()
+                if let misuse = await waitInTask() { throw misuse }
             } else {
                 companionOfWait()?.waitEnded()
             }

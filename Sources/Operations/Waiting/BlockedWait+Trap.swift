@@ -1,14 +1,20 @@
-// A wait that can never end stops the program with an explanation instead of hanging.
+// A wait that can never end stops the program with an explanation instead of hanging, or is reported
+// and given up.
 
 import OperationsRuntime
 
 extension BlockedWait {
     /// Records and checks a wait of the calling task. The caller ends the wait.
-    static func task(_ target: @autoclosure () -> Target) -> BlockedWait? {
+    ///
+    /// - Parameter mustEnd: whether the caller cannot go on before what it waits for has ended. Then
+    ///   a wait that can never end stops the program in any case.
+    static func task(
+        _ target: @autoclosure () -> Target, mustEnd: Bool = false
+    ) -> BlockedWait? {
         guard let operation = TaskContext.operation else { return nil }
-        let wait = begin(target(), inside: [operation])
+        var wait = begin(target(), inside: [operation])
         // A test's driver reports stuck operations when nothing else is left to run.
-        if TaskContext.queue?.driver == nil { wait?.check() }
+        if TaskContext.queue?.driver == nil { wait?.check(mustEnd: mustEnd) }
         return wait
     }
 
@@ -24,22 +30,27 @@ extension BlockedWait {
         {
             return nil
         }
-        let wait = begin(.capacity(queue, below: limit), inside: [operation])
+        var wait = begin(.capacity(queue, below: limit), inside: [operation])
         let isSearched = TaskContext.queue === queue || isWaitedInside(queue)
         if isSearched, TaskContext.queue?.driver == nil { wait?.check() }
         return wait
     }
 
-    /// Stops the program if the wait cannot end.
+    /// Refuses the wait if it cannot end: stops the program, or reports the mistake, cancels the
+    /// operation that waits, and marks the wait as refused.
     ///
     /// The wait is recorded before the check, so if two waits close a circle at the same time, at
     /// least one of them sees the other.
-    func check() {
+    mutating func check(mustEnd: Bool = false) {
         // Two searches, one after the other, must find a circle: see `DeadlockSearch`.
         guard mayHoldBackOthers, DeadlockSearch.circle(of: self) != nil,
             let circle = DeadlockSearch.circle(of: self)
         else { return }
-        misuse(Self.sentence(about: circle))
+        let sentence = Self.sentence(about: circle)
+        if mustEnd { misuse(sentence) }
+        let misuse = OperationMisuse.endlessWait(sentence)
+        misuse.refuse(waitInside: inside.last)
+        refusal = misuse
     }
 
     /// - Parameter circle: The steps from the operation that waits to one that contains the wait.
@@ -137,8 +148,8 @@ extension DeadlockSearch.Step {
 // A thread that waits in an operation, or for the end of an operation or a queue.
 //
 // Before a thread blocks for an end, the other operations of a cancellation are cancelled, and what
-// the thread waits for is promoted to the importance of the caller. A wait that can never end stops
-// the program.
+// the thread waits for is promoted to the importance of the caller. A wait that can never end is
+// refused.
 
 extension Operation {
     /// Blocks the calling thread until the latch is open, which the end of the operation opens.
@@ -194,22 +205,22 @@ extension OperationsDiagnostics {
 }
 
 extension Latch {
-    /// Waits like ``waitOnWorker()``. A wait that cannot end stops the program.
+    /// Waits like ``waitOnWorker()``. A wait that cannot end is refused.
     ///
     /// A wait may become endless later, when a dependency or another operation is added; so the
     /// wait is checked again from time to time.
     func waitOnWorker(for target: @autoclosure () -> BlockedWait.Target) {
         DrivenThread.refuseToBlock(for: target().labels.listed)
         let operations = ThreadContext.operationsInside + [TaskContext.operation].compactMap { $0 }
-        guard let wait = BlockedWait.begin(target(), inside: operations, isRepeated: true) else {
+        guard var wait = BlockedWait.begin(target(), inside: operations, isRepeated: true) else {
             return waitOnWorker()
         }
         defer { wait.end() }
         wait.check()
+        if wait.refusal != nil { return }
         WorkerPool.blocking {
-            var wait = wait
             var pause: UInt64 = 20_000_000
-            while !self.wait(nanoseconds: pause) {
+            while wait.refusal == nil, !self.wait(nanoseconds: pause) {
                 if let extended = wait.extended(self) {
                     // Waits inside the new operations may have relied on this one.
                     wait = extended

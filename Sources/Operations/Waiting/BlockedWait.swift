@@ -36,6 +36,8 @@ struct BlockedWait: Sendable {
     /// they stay alive.
     let inside: [Operation]
     private let number: Int
+    /// Why the caller must not wait: the wait can never end, which was reported.
+    var refusal: OperationMisuse?
 
     /// Records a wait. Returns nil if the wait is over already or keeps no operation from
     /// finishing.

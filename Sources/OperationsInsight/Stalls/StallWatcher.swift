@@ -40,6 +40,7 @@ final class StallWatcher: Sendable {
 
     /// Watches a queue until the reports end or the queue is deinitialized.
     func add(_ queue: WatchedQueue) {
+        PoolExecutor.countsPieces = true
         queue.begin(at: now())
         let starts = state.withLock { state in
             state.queues[ObjectIdentifier(queue)] = queue

@@ -39,8 +39,8 @@ package final class PoolExecutor: TaskExecutor {
     private let rule: Rule
     private let waiting = Locked(Waiting())
     /// The pieces of the body that have begun, above the number of the thread that runs one now, or
-    /// 0. For those who look whether the body goes on: where several threads run pieces at a time,
-    /// some may not be counted.
+    /// 0. For those who look whether the body goes on (``countsPieces``): where several threads run
+    /// pieces at a time, some may not be counted.
     private let pieces = Atomic<UInt64>(0)
     /// The executor that tasks prefer if not this one. It exists for as long as the process.
     private let identity: UnownedTaskExecutor?
@@ -131,9 +131,24 @@ package final class PoolExecutor: TaskExecutor {
     private static var threadBits: UInt64 { 24 }
     private static var threadMask: UInt64 { 1 << threadBits - 1 }
 
+    private static let countingFlag = Atomic<Bool>(false)
+
+    /// Whether pieces of bodies are counted; once somebody looks whether bodies go on, for good.
+    ///
+    /// A body that began before has fewer pieces than it says, or none.
+    package static var countsPieces: Bool {
+        @inline(__always) get { countingFlag.load(ordering: .relaxed) }
+        set { countingFlag.store(newValue, ordering: .relaxed) }
+    }
+
     /// Records that the calling thread begins a piece of the body.
     @inline(__always)
     package func beginPiece() {
+        if Self.countsPieces { countPiece() }
+    }
+
+    @inline(never)
+    private func countPiece() {
         let thread = ThreadContext.withExisting { UInt64($0?.number ?? 0) }
         let count = pieces.load(ordering: .relaxed) >> Self.threadBits &+ 1
         pieces.store(
@@ -143,6 +158,7 @@ package final class PoolExecutor: TaskExecutor {
     /// Records that the calling thread has ended a piece of the body.
     @inline(__always)
     package func endPiece() {
+        guard Self.countsPieces else { return }
         pieces.store(pieces.load(ordering: .relaxed) & ~Self.threadMask, ordering: .relaxed)
     }
 
