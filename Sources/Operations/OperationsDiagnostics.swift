@@ -101,11 +101,11 @@ public enum OperationsDiagnostics {
     ///   Each operation that the call was to add, and that no queue has or has had, is cancelled
     ///   because of the mistake, and ends. So nothing waits for it for ever, and
     ///   ``TypedOperation/value`` throws an ``OperationCancellation`` with the mistake.
-    /// - **A wait that can never end**, inside an operation, is reported and given up. The operation
-    ///   that waits is cancelled because of the mistake. ``TypedOperation/value`` throws the
-    ///   ``OperationMisuse``. The waits that return nothing return although what they wait for has
-    ///   not finished: code after them must call ``Operation/checkCancellation()`` before it relies
-    ///   on that.
+    /// - **A wait that can never end**, inside an operation, is reported and given up. The
+    ///   operation that waits is cancelled because of the mistake. ``TypedOperation/value`` throws
+    ///   the ``OperationMisuse``. The waits that return nothing return although what they wait for
+    ///   has not finished: code after them must call ``Operation/checkCancellation()`` before it
+    ///   relies on that.
     ///
     /// Two kinds of mistakes stop the program in any case, because there is nothing safe to go on
     /// with: arguments outside of their range when something is made (a budget of −1 permits), and

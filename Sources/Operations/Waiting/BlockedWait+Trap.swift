@@ -1,13 +1,13 @@
-// A wait that can never end stops the program with an explanation instead of hanging, or is reported
-// and given up.
+// A wait that can never end stops the program with an explanation instead of hanging, or is
+// reported and given up.
 
 import OperationsRuntime
 
 extension BlockedWait {
     /// Records and checks a wait of the calling task. The caller ends the wait.
     ///
-    /// - Parameter mustEnd: whether the caller cannot go on before what it waits for has ended. Then
-    ///   a wait that can never end stops the program in any case.
+    /// - Parameter mustEnd: whether the caller cannot go on before what it waits for has ended.
+    ///   Then a wait that can never end stops the program in any case.
     static func task(
         _ target: @autoclosure () -> Target, mustEnd: Bool = false
     ) -> BlockedWait? {
