@@ -12,10 +12,14 @@ let package = Package(
         .package(
             name: "swift-operations", path: "..",
             traits: [
+                .trait(name: "Telemetry"),
                 .trait(name: "DurableJobs", condition: .when(traits: ["Jobs"])),
                 .trait(name: "DurableJobsPostgres", condition: .when(traits: ["Jobs"])),
             ]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: [
         .executableTarget(
@@ -54,6 +58,10 @@ let package = Package(
             dependencies: [
                 .product(name: "Operations", package: "swift-operations"),
                 .product(name: "OperationsInsight", package: "swift-operations"),
+                .product(name: "OperationsTelemetry", package: "swift-operations"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: [

@@ -21,8 +21,13 @@ struct Measure: ParsableCommand {
     @Flag(help: "Print one JSON object per line instead of tables.")
     var json = false
 
-    @Option(help: "A file for a picture of all ratios, as SVG.", completion: .file())
+    @Option(
+        help: "A file for a picture of the six ratios that README shows, as SVG.",
+        completion: .file())
     var picture: String?
+
+    @Option(help: "A file for a picture of all ratios, as SVG.", completion: .file())
+    var pictureOfAll: String?
 
     @Flag(help: "Print the workloads and exit.")
     var list = false
@@ -76,7 +81,12 @@ struct Measure: ParsableCommand {
             }
         }
         if let picture {
-            try Picture(tables).svg.write(toFile: picture, atomically: true, encoding: .utf8)
+            try Picture(tables, rows: Picture.Row.six).svg
+                .write(toFile: picture, atomically: true, encoding: .utf8)
+        }
+        if let pictureOfAll {
+            try Picture(tables).svg
+                .write(toFile: pictureOfAll, atomically: true, encoding: .utf8)
         }
         if !json, peers.contains(.operations) {
             print(Summary.text(tables, peers: entrants.map(\.peer)))

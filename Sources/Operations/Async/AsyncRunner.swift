@@ -84,7 +84,12 @@ final class AsyncRunner: IdleRunner, @unchecked Sendable {
         while var work, work.queue.toOpaque() == queue {
             body.enter(work.operation, of: work.queue.takeUnretainedValue())
             while true {
-                await work.operation.takeUnretainedValue().runAsyncBlock(as: body)
+                if work.queue._withUnsafeGuaranteedRef({ $0.isObserved }) {
+                    await work.operation.takeUnretainedValue()
+                        .runRecorded(as: body, in: work.queue.takeUnretainedValue())
+                } else {
+                    await work.operation.takeUnretainedValue().runAsyncBlock(as: body)
+                }
                 let following = work.end { _ in !Task.isCancelled && !body.isMarkedCancelled }
                 if case .body(let next) = following {
                     work = next

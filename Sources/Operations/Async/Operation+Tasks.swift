@@ -17,7 +17,7 @@ extension Operation {
         // The body begins on this thread and may keep it for long, so the rest is for other
         // workers.
         let operation = queue.detachCurrent(from: claim).takeRetainedValue()
-        if queue.isObserved { queue.recordStart(of: operation) }
+        if queue.isObserved { queue.recordStart(of: operation, hasBegun: true) }
         taskBody.startTask()
         return nil
     }
@@ -25,7 +25,22 @@ extension Operation {
     /// Whether the body is async, and needs nothing that has to be done for its task alone.
     private final func mayUseRunner(in queue: OperationQueue) -> Bool {
         // The flag `needsSetup` does not matter here, because it concerns the thread.
-        return !needsOwnTask && queue.instrumentation.load(ordering: .relaxed) == 0
+        return !needsOwnTask && !queue.has(.progress)
+    }
+
+    /// Runs an async body that has begun in a task of its claim, and sends its start and its end to
+    /// the observers of the queue.
+    @inline(never)
+    nonisolated(nonsending) final func runRecorded(
+        as body: any RunningBody, in queue: OperationQueue
+    ) async {
+        queue.recordStart(of: self, hasBegun: true)
+        if let operationObserver {
+            await operationObserver.perform { await self.runAsyncBlock(as: body) }
+        } else {
+            await runAsyncBlock(as: body)
+        }
+        queue.recordEndOfBody(of: self)
     }
 
     /// Whether the body may run in a task that also runs other operations.

@@ -161,8 +161,13 @@ final class TaskRun: Sendable {
             await TaskContext.$body.withValue(body) {
                 body.begin()
                 let operation = work.operation.takeUnretainedValue()
-                enter(body, for: operation, of: work.queue.takeUnretainedValue())
-                await operation.runAsyncBlock(as: body)
+                let queue = work.queue.takeUnretainedValue()
+                enter(body, for: operation, of: queue)
+                if queue.isObserved {
+                    await operation.runRecorded(as: body, in: queue)
+                } else {
+                    await operation.runAsyncBlock(as: body)
+                }
                 leave(body)
                 body.end()
             }

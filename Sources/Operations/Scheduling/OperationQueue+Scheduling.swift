@@ -69,7 +69,7 @@ extension OperationQueue {
         guard operation.status.has(.fastPath), !hasAdditionSteps.load(ordering: .relaxed) else {
             return enqueueWithCare(operation)
         }
-        do { try insert(operation) } catch { error.refuse() }
+        do { try insert(operation, isChecked: true) } catch { error.refuse() }
     }
 
     @inline(never)
@@ -147,9 +147,13 @@ extension OperationQueue {
     }
 
     /// Adds an operation. The ring takes over the caller's reference, so that none is counted.
+    ///
+    /// - Parameter isChecked: whether the operation is known to need no check.
     @inline(__always)
-    private func insert(_ operation: consuming Operation) throws(OperationMisuse) {
-        if !operation.status.has(.fastPath) {
+    private func insert(
+        _ operation: consuming Operation, isChecked: Bool = false
+    ) throws(OperationMisuse) {
+        if !isChecked, !operation.status.has(.fastPath) {
             try checkAddition(of: operation)
         }
         if isObserved { recordAddition(of: operation) }

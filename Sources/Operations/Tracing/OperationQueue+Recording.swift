@@ -124,11 +124,15 @@ extension OperationQueue {
 
     // MARK: Running
 
-    /// Records that the body is about to begin on this thread, outside of a claim.
+    /// Records that the body is about to begin on this thread. Another thread may run the rest of
+    /// the body.
+    ///
+    /// - Parameter hasBegun: whether the operation executes, so that its body is called although
+    ///   the operation may have been cancelled meanwhile.
     @inline(never)
-    func recordStart(of operation: Operation) {
+    func recordStart(of operation: Operation, hasBegun: Bool = false) {
         let state = operation.status
-        if state.has(.cancelled) { return }
+        if !hasBegun, state.has(.cancelled) { return }
         var attempt = OperationTimes(state, operation.lastMark)
         attempt.start = recordTime()
         operation.mark(PhaseTimestamp(.started, attempt.start))
@@ -150,6 +154,15 @@ extension OperationQueue {
     /// Records that a deadline or timeout of the operation has passed.
     func recordOutOfTime(_ operation: Operation, _ error: any Error) {
         send(.ranOutOfTime(error), of: operation)
+    }
+
+    /// Records the end of an operation whose body has ended in a task of its claim, before the
+    /// operation finishes.
+    func recordEndOfBody(of operation: Operation) {
+        let mark = operation.lastMark
+        // The queue may not have been observed when the operation began.
+        guard mark.kind == .started, !operation.takeMark().isNothing else { return }
+        recordEnd(of: operation, since: mark, operation.outcome(operation.status))
     }
 
     /// Records the end of an operation whose body ran outside of a claim, on any thread, or that

@@ -24,6 +24,8 @@ protocol Contender: Sendable {
     func notifiedChain(_ count: Int) -> Duration?
     /// Runs a graph in a queue with observers.
     func run(_ graph: Graph, seenBy onlookers: Onlookers) -> Duration?
+    /// Runs pieces of work with an `async` body that suspends once, in a queue with observers.
+    func asynchronous(_ count: Int, seenBy onlookers: Onlookers) -> Duration?
     /// Adds blocks of the given priorities to a suspended serial queue, then resumes it.
     func prioritized(_ priorities: [Int]) -> Duration?
     /// Adds blocks to a suspended queue, cancels all, then resumes and drains the queue.
@@ -76,6 +78,7 @@ extension Contender {
     func hops(_ hop: Hop, _ count: Int) -> Duration? { nil }
     func notifiedChain(_ count: Int) -> Duration? { run(Graph.chain(count)) }
     func run(_ graph: Graph, seenBy onlookers: Onlookers) -> Duration? { nil }
+    func asynchronous(_ count: Int, seenBy onlookers: Onlookers) -> Duration? { nil }
     func prioritized(_ priorities: [Int]) -> Duration? { nil }
     func cancelled(_ count: Int) -> Duration? { nil }
     func latencies(_ count: Int) -> [Duration]? { nil }

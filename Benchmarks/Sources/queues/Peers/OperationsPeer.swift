@@ -1,6 +1,5 @@
 import Dispatch
 import Operations
-import OperationsInsight
 
 /// Our own queue.
 ///
@@ -55,30 +54,6 @@ struct OperationsPeer: Contender {
         return Double(after - before) / Double(count)
     }
 
-    func run(_ graph: Graph) -> Duration? { run(graph, seenBy: []) }
-
-    func run(_ graph: Graph, seenBy onlookers: Onlookers) -> Duration? {
-        let marks = Marks(count: graph.count)
-        let queue = OperationQueue()
-        let timeline = onlookers.contains(.timeline) ? OperationTimeline() : nil
-        timeline?.record(queue)
-        if onlookers.contains(.statistics) { queue.measuresOperations = true }
-        let duration = time {
-            let operations: [Operation] = (0..<graph.count).map { index in
-                BlockOperation { marks.mark(index) }
-            }
-            for index in 0..<graph.count {
-                for dependency in graph.dependencies(of: index) {
-                    operations[index].addDependency(operations[dependency])
-                }
-            }
-            queue.addOperations(operations, waitUntilFinished: false)
-            queue.waitUntilAllOperationsAreFinished()
-        }
-        marks.release(expecting: 1, of: .operations)
-        return duration
-    }
-
     func prioritized(_ priorities: [Int]) -> Duration? {
         let marks = Marks(count: priorities.count)
         let queue = OperationQueue()
@@ -108,23 +83,6 @@ struct OperationsPeer: Contender {
             queue.waitUntilAllOperationsAreFinished()
         }
         marks.release(expecting: 0, of: .operations)
-        return duration
-    }
-
-    func asynchronous(_ count: Int) -> Duration? {
-        let marks = Marks(count: count)
-        let queue = OperationQueue()
-        let duration = time {
-            for index in 0..<count {
-                let operation = TypedOperation<Void> {
-                    await Task.yield()
-                    marks.mark(index)
-                }
-                queue.addOperation(operation)
-            }
-            queue.waitUntilAllOperationsAreFinished()
-        }
-        marks.release(expecting: 1, of: .operations)
         return duration
     }
 

@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// The libraries that are measured.
 enum Peer: String, CaseIterable, Sendable, ExpressibleByArgument {
-    case operations, foundation, dispatch, taskgroup, tbb, taskflow, go, java
+    case operations, foundation, dispatch, taskgroup, nio, tbb, taskflow, go, java
 
     var title: String {
         switch self {
@@ -10,6 +10,7 @@ enum Peer: String, CaseIterable, Sendable, ExpressibleByArgument {
         case .foundation: "Foundation"
         case .dispatch: "Dispatch"
         case .taskgroup: "task group"
+        case .nio: "NIOThreadPool"
         case .tbb: "oneTBB"
         case .taskflow: "Taskflow"
         case .go: "Go"
@@ -26,6 +27,7 @@ enum Peer: String, CaseIterable, Sendable, ExpressibleByArgument {
         case .foundation: FoundationPeer()
         case .dispatch: DispatchPeer()
         case .taskgroup: TaskGroupPeer()
+        case .nio: NIOPeer()
         case .tbb: try ExternalPeer.tbb()
         case .taskflow: try ExternalPeer.taskflow()
         case .go: try ExternalPeer.go()

@@ -1,9 +1,45 @@
 import Foundation
 
-/// The picture of all results, as SVG: a line for each, on which a dot shows how many times as long
-/// as ours each peer takes. The scale is logarithmic, and our median is the line at 1. A bar goes
-/// from the fastest round of a peer to its slowest one; a black bar has our own rounds.
+/// The picture of results, as SVG: a line for each, on which a dot shows how many times as long as
+/// ours each peer takes. The scale is logarithmic, and our median is the line at 1. A bar goes from
+/// the fastest round of a peer to its slowest one; a black bar has our own rounds.
 struct Picture {
+    /// One of the results, in words that need no table of workloads.
+    struct Row {
+        let workload: Workload
+        let size: Int
+        var metric = 0
+        let words: String
+        let unit: String
+
+        /// The results that a person who chooses a queue asks for first.
+        static let six = [
+            Row(
+                workload: .closures, size: 100_000,
+                words: "Add a block, run it, end it", unit: "ns"),
+            Row(
+                workload: Workload.chains[0], size: 10_000,
+                words: "One operation after the other, in a chain", unit: "ns a step"),
+            Row(
+                workload: Workload.layers[0], size: 10_000,
+                words: "An operation after four others, in a graph", unit: "ns"),
+            Row(
+                workload: Workload.asynchronous[0], size: 100_000,
+                words: "An async body that is suspended once", unit: "ns"),
+            Row(
+                workload: .latency, size: 200,
+                words: "From adding to an idle queue to the first instruction", unit: "µs"),
+            Row(
+                workload: .memory, size: 1_000_000,
+                words: "Memory of a block that waits", unit: "bytes"),
+        ]
+
+        func isOf(_ table: Table) -> Bool {
+            table.workload.name == workload.name && table.workload.title == workload.title
+                && table.size == size
+        }
+    }
+
     private struct Line {
         let title: String
         let note: String
@@ -19,11 +55,21 @@ struct Picture {
     private static let width = 1_100.0
     private static let plot = 520.0...1_070.0
     private static let top = 128.0
-    private static let step = 24.0
+    private let step: Double
+    private let isShort: Bool
 
-    init(_ tables: [Table]) {
-        lines = tables.flatMap { table in
-            table.workload.metrics.indices.compactMap { Self.line(table, metric: $0) }
+    /// - Parameter rows: the results to show, in their order; all by default.
+    init(_ tables: [Table], rows: [Row]? = nil) {
+        isShort = rows != nil
+        step = isShort ? 36 : 24
+        if let rows {
+            lines = rows.compactMap { row in
+                tables.first(where: row.isOf).flatMap { Self.line($0, metric: row.metric, row) }
+            }
+        } else {
+            lines = tables.flatMap { table in
+                table.workload.metrics.indices.compactMap { Self.line(table, metric: $0) }
+            }
         }
         let found = lines.flatMap(\.ratios)
         peers = Peer.allCases.filter { peer in found.contains { $0.peer == peer } }
@@ -32,7 +78,7 @@ struct Picture {
             Int((exponents.min() ?? 0).rounded(.down))...Int((exponents.max() ?? 0).rounded(.up))
     }
 
-    private static func line(_ table: Table, metric: Int) -> Line? {
+    private static func line(_ table: Table, metric: Int, _ row: Row? = nil) -> Line? {
         guard let ours = table.rows.first(where: { $0.peer == .operations }) else { return nil }
         let ratios = table.rows.compactMap { row in
             // A peer that was measured at another size is not comparable.
@@ -44,12 +90,23 @@ struct Picture {
         let kind =
             table.workload.metrics.count > 1 ? " (\(table.workload.metrics[metric].title))" : ""
         return Line(
-            title: "\(table.workload.name)  \(table.workload.title)\(kind)",
-            note: "\(grouped(table.size)):   \(figure(own.median))",
+            title: row?.words ?? "\(table.workload.name)  \(table.workload.title)\(kind)",
+            note: row.map { "\(figure(own.median)) \($0.unit)" }
+                ?? "\(grouped(table.size)):   \(figure(own.median))",
             own: own / own.median, ratios: ratios)
     }
 
-    private var height: Double { Self.top + Self.step * Double(lines.count) + 30 }
+    private var title: String {
+        isShort
+            ? "How many times as long, or as much, as Operations each library takes"
+            : "How many times as long as Operations each library takes"
+    }
+
+    private var note: String {
+        isShort ? "our median" : "the number of operations, and our median"
+    }
+
+    private var height: Double { Self.top + step * Double(lines.count) + 30 }
 
     private func x(_ exponent: Double) -> Double {
         let extent = Double(max(1, range.upperBound - range.lowerBound))
@@ -64,11 +121,11 @@ struct Picture {
             font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#24292f">
             <rect width="100%" height="100%" fill="#fff"/>
             """,
-            text(20, 28, "How many times as long as Operations each library takes", size: 17),
+            text(20, 28, title, size: 17),
             text(
                 20, 48,
                 "Right of the line at 1: the library is slower than Operations. "
-                    + "Beside each name: the number of operations, and our median.",
+                    + "Beside each name: \(note).",
                 color: "#57606a"),
             text(
                 20, 66,
@@ -77,7 +134,7 @@ struct Picture {
         ]
         parts += legend + axis
         for (index, line) in lines.enumerated() {
-            parts += row(line, at: Self.top + Self.step * (Double(index) + 0.5))
+            parts += row(line, at: Self.top + step * (Double(index) + 0.5))
         }
         return (parts + ["</svg>"]).joined(separator: "\n") + "\n"
     }
@@ -164,6 +221,7 @@ struct Picture {
         case .foundation: "#D55E00"
         case .dispatch: "#0072B2"
         case .taskgroup: "#56B4E9"
+        case .nio: "#F0E442"
         case .tbb: "#009E73"
         case .taskflow: "#E69F00"
         case .go: "#CC79A7"

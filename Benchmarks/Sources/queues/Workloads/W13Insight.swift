@@ -1,25 +1,25 @@
 extension Workload {
-    /// Measured: as W2, without observers, with a timeline that records the queue, with statistics,
-    /// and with both. The cost of an observer is its figure minus the first figure.
+    /// Measured: making, adding and running blocks, a chain or `async` bodies that yield once,
+    /// without observers; with a timeline that records the queue; with statistics; with both; with
+    /// telemetry that has only a logger, which takes errors and warnings; and with telemetry that
+    /// has only metrics, kept in memory as a backend keeps them. The cost of an observer is its
+    /// figure minus the first figure.
     static let insight = [
-        insight("blocks", Graph.independent), insight("chain", Graph.chain),
+        insight("blocks") { $0.run(Graph.independent($1), seenBy: $2) },
+        insight("chain") { $0.run(Graph.chain($1), seenBy: $2) },
+        insight("async bodies") { $0.asynchronous($1, seenBy: $2) },
     ]
 
     private static func insight(
-        _ variant: String, _ make: @escaping @Sendable (Int) -> Graph
+        _ variant: String,
+        _ run: @escaping @Sendable (any Contender, Int, Onlookers) -> Duration?
     ) -> Workload {
         Workload(
             name: "W13", variant: variant, title: "\(variant) with observers",
             sizes: [100_000],
-            metrics: [
-                Metric(key: "alone_ns", title: "ns, no observer"),
-                Metric(key: "timeline_ns", title: "ns, timeline"),
-                Metric(key: "statistics_ns", title: "ns, statistics"),
-                Metric(key: "both_ns", title: "ns, both"),
-            ]
+            metrics: Onlookers.each.map { Metric(key: "\($0.key)_ns", title: "ns, \($0.title)") }
         ) { entrant, size in
-            let graph = make(size)
-            let durations = Onlookers.each.map { entrant.contender.run(graph, seenBy: $0) }
+            let durations = Onlookers.each.map { run(entrant.contender, size, $0.onlookers) }
             guard durations.allSatisfy({ $0 != nil }) else { return nil }
             return durations.compactMap { $0.map { $0.nanoseconds / Double(size) } }
         }
@@ -31,5 +31,12 @@ struct Onlookers: OptionSet, Sendable {
     let rawValue: Int
     static let timeline = Onlookers(rawValue: 1)
     static let statistics = Onlookers(rawValue: 2)
-    static let each: [Onlookers] = [[], .timeline, .statistics, [.timeline, .statistics]]
+    static let logger = Onlookers(rawValue: 4)
+    static let metrics = Onlookers(rawValue: 8)
+
+    static let each: [(onlookers: Onlookers, key: String, title: String)] = [
+        ([], "alone", "no observer"), (.timeline, "timeline", "timeline"),
+        (.statistics, "statistics", "statistics"), ([.timeline, .statistics], "both", "both"),
+        (.logger, "logger", "logger alone"), (.metrics, "metrics", "metrics"),
+    ]
 }
