@@ -218,7 +218,8 @@ let package = Package(
         // A program of its own, because a round that crashes or hangs ends the process. The tests
         // run it, and `make stress`. No product: users do not build it.
         .executableTarget(
-            name: "operations-stress", dependencies: ["Operations", "OperationsRuntime"],
+            name: "operations-stress",
+            dependencies: ["Operations", "OperationsInsight", "OperationsRuntime"],
             path: "Tests/OperationsStress", swiftSettings: settings),
         .testTarget(
             name: "OperationsRuntimeTests",

@@ -7,7 +7,7 @@ enum Kind: String, Codable, CaseIterable, Sendable {
     // Settings; `serial` is for queues of width 1.
     case serial, priorities, qualities, orders, overflow, suspension, widths, dispatch
     // Disturbances.
-    case cancels, observers, idles, questions
+    case cancels, observers, idles, questions, watches
     // Waits.
     case threadWaits, taskWaits, operationWaits
 
@@ -19,7 +19,7 @@ enum Kind: String, Codable, CaseIterable, Sendable {
         case .bodies: 60
         case .threadWaits, .taskWaits, .serial: 50
         case .operations, .graphs: 40
-        case .cancels, .priorities, .qualities: 30
+        case .cancels, .watches, .priorities, .qualities: 30
         case .suspension, .operationWaits: 25
         default: 12
         }

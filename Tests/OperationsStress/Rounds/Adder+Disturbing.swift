@@ -1,4 +1,5 @@
 import Operations
+import OperationsInsight
 import OperationsRuntime
 
 // What disturbs the work, and what waits for it.
@@ -59,6 +60,33 @@ extension Adder {
         if step.style % 2 == 0 { return observations.append(observation) }
         linger(step)
         observation.invalidate()
+    }
+
+    /// Has the queue's operations measured or recorded, for a while or for good.
+    func watch(_ step: Step, _ queue: OperationQueue) {
+        if step.style < 4 {
+            queue.measuresOperations = true
+            if step.style == 0 { return }
+            linger(step)
+            check(queue.statistics, of: step)
+            queue.measuresOperations = false
+        } else {
+            let timeline = OperationTimeline()
+            timeline.record(queue)
+            if step.style == 4 { return timelines.append(timeline) }
+            linger(step)
+            if step.style == 5 { _ = timeline.slices(since: .zero) }
+            timeline.stop()
+        }
+    }
+
+    private func check(_ statistics: OperationQueueStatistics, of step: Step) {
+        let counts = [
+            statistics.finishedCount, statistics.cancelledCount, statistics.failedCount,
+        ]
+        if counts.contains(where: { $0 < 0 }) {
+            round.homes[step.queue].report("the statistics are \(statistics)")
+        }
     }
 
     func ask(_ step: Step, _ queue: OperationQueue) {

@@ -1,4 +1,5 @@
 import Operations
+import OperationsInsight
 import OperationsRuntime
 
 /// Performs the steps of one thread of a round.
@@ -10,6 +11,8 @@ final class Adder {
     private var barriers: [Int]
     /// The observations that have begun and not ended.
     var observations: [KeyValueObservation] = []
+    /// The timelines that still record.
+    var timelines: [OperationTimeline] = []
 
     init(_ thread: Int, of round: Round) {
         (self.thread, self.round) = (thread, round)
@@ -46,6 +49,7 @@ final class Adder {
             configure(step, queue)
         case .cancels: cancel(step, queue)
         case .observers: observe(step, queue)
+        case .watches: watch(step, queue)
         case .idles: round.idles.begin(on: queue)
         case .questions: ask(step, queue)
         case .threadWaits, .taskWaits, .operationWaits: wait(step, for: queue)
