@@ -34,7 +34,7 @@ PROGRAM = $(RELEASE) --product classicphotos
 # builds of the app are for tests, so that no command builds the app anew for another one.
 FAULTS = -Xswiftc -DJOB_FAULTS
 LINES = -Xswiftc -gline-tables-only
-ALL_TRAITS = --traits Telemetry,DurableJobsPostgres,DefaultExecutor,ServiceLifecycle,Configuration
+ALL_TRAITS = --traits Telemetry,DurableJobsPostgres,DurableJobsDashboard,DefaultExecutor,ServiceLifecycle,Configuration
 COMPLETE = $(FAULTS) $(LINES) $(ALL_TRAITS) --scratch-path .build-complete
 OPTIMIZED = -c release -Xswiftc -enable-testing $(FAULTS) $(LINES) $(ALL_TRAITS) \
 	--scratch-path .build-release-tests
@@ -211,7 +211,8 @@ every-library: install-test pin-versions
 # and missing pages are errors. To read it: python3 -m http.server -d .build-site/site
 LIBRARIES = Operations OperationsFoundation OperationsTestKit OperationsInsight \
 	OperationsTelemetry OperationsDefaultExecutor OperationsServiceLifecycle DurableJobs \
-	DurableJobsPostgres DurableJobFiles DurableJobsTelemetry DurableJobsTestKit
+	DurableJobsPostgres DurableJobFiles DurableJobsTelemetry DurableJobsDashboard \
+	DurableJobsTestKit
 PHOTO_LIBRARIES = PhotoImaging PhotoPipeline
 
 site: every-library

@@ -20,6 +20,7 @@ let withTelemetry = TargetDependencyCondition.when(traits: ["Telemetry"])
 let withServiceLifecycle = TargetDependencyCondition.when(traits: ["ServiceLifecycle"])
 let withConfiguration = TargetDependencyCondition.when(traits: ["Configuration"])
 let withDurableJobs = TargetDependencyCondition.when(traits: ["DurableJobs"])
+let withDurableJobsDashboard = TargetDependencyCondition.when(traits: ["DurableJobsDashboard"])
 let withDurableJobsPostgres = TargetDependencyCondition.when(traits: ["DurableJobsPostgres"])
 let withPhotoImaging = TargetDependencyCondition.when(traits: ["PhotoImaging"])
 let withPhotoPipeline = TargetDependencyCondition.when(traits: ["PhotoPipeline"])
@@ -71,6 +72,7 @@ let package = Package(
             name: "OperationsServiceLifecycle", targets: ["OperationsServiceLifecycle"]),
         .library(name: "DurableJobs", targets: ["DurableJobs"]),
         .library(name: "DurableJobFiles", targets: ["DurableJobFiles"]),
+        .library(name: "DurableJobsDashboard", targets: ["DurableJobsDashboard"]),
         .library(name: "DurableJobsPostgres", targets: ["DurableJobsPostgres"]),
         .library(name: "DurableJobsTelemetry", targets: ["DurableJobsTelemetry"]),
         .library(name: "DurableJobsTestKit", targets: ["DurableJobsTestKit"]),
@@ -104,6 +106,10 @@ let package = Package(
         .trait(
             name: "DurableJobsPostgres",
             description: "Enables DurableJobsPostgres, which needs libpq.",
+            enabledTraits: ["DurableJobs"]),
+        .trait(
+            name: "DurableJobsDashboard",
+            description: "Enables DurableJobsDashboard, and fetches what it needs.",
             enabledTraits: ["DurableJobs"]),
         .trait(
             name: "PhotoImaging", description: "Enables PhotoImaging, which needs libvips."),
@@ -170,6 +176,15 @@ let package = Package(
         .target(
             name: "DurableJobFiles",
             dependencies: ["DurableJobs", "Operations", "OperationsRuntime", configuration],
+            swiftSettings: settings),
+        .target(
+            name: "DurableJobsDashboard",
+            dependencies: [
+                "DurableJobs",
+                .product(
+                    name: "HTTPTypes", package: "swift-http-types",
+                    condition: withDurableJobsDashboard),
+            ],
             swiftSettings: settings),
         // Uses its packages only if both traits are enabled; `Telemetry` is enough to fetch them.
         .target(
@@ -247,6 +262,15 @@ let package = Package(
                 .target(name: "CDurableJobsLibPQ", condition: withDurableJobsPostgres),
                 .target(name: "CDurableJobsSQLite", condition: withDurableJobs),
             ] + serviceGroups,
+            swiftSettings: testSettings),
+        .testTarget(
+            name: "DurableJobsDashboardTests",
+            dependencies: [
+                "DurableJobs", "DurableJobsDashboard", "Operations", "OperationsTestSupport",
+                .product(
+                    name: "HTTPTypes", package: "swift-http-types",
+                    condition: withDurableJobsDashboard),
+            ],
             swiftSettings: testSettings),
         .testTarget(
             name: "DurableJobsTelemetryTests",

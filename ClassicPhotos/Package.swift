@@ -45,7 +45,7 @@ let package = Package(
         .package(
             name: "swift-operations", path: "..",
             traits: [
-                "DurableJobsPostgres", "PhotoPipeline",
+                "DurableJobsDashboard", "DurableJobsPostgres", "PhotoPipeline",
                 .trait(name: "Configuration", condition: everyLibrary),
                 .trait(name: "DefaultExecutor", condition: everyLibrary),
                 .trait(name: "ServiceLifecycle", condition: everyLibrary),
@@ -114,6 +114,7 @@ let package = Package(
                 demoOrigin, imaging, "PhotoGallery", "PhotoJobs", "PhotoLibrary", pipeline,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "DurableJobs", package: "swift-operations"),
+                .product(name: "DurableJobsDashboard", package: "swift-operations"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Operations", package: "swift-operations"),
@@ -129,7 +130,8 @@ let package = Package(
         .target(
             name: "EveryLibrary",
             dependencies: [
-                "DurableJobFiles", "DurableJobs", "DurableJobsPostgres", "DurableJobsTelemetry",
+                "DurableJobFiles", "DurableJobs", "DurableJobsDashboard", "DurableJobsPostgres",
+                "DurableJobsTelemetry",
                 "DurableJobsTestKit", "Operations", "OperationsDefaultExecutor",
                 "OperationsFoundation", "OperationsInsight", "OperationsServiceLifecycle",
                 "OperationsTelemetry",
@@ -178,6 +180,8 @@ let package = Package(
             dependencies: [
                 "Clibz", demoOrigin, testClient, imaging, "PhotoGallery", "PhotoLibrary",
                 pipeline, "PhotoTestSupport", "RawFiles",
+                .product(name: "DurableJobs", package: "swift-operations"),
+                .product(name: "DurableJobsDashboard", package: "swift-operations"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

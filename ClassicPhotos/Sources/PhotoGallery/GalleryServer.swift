@@ -157,12 +157,8 @@ public struct GalleryServer: Sendable {
         await viewer.close()
         do {
             try result.get()
-        } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            throw Failure.portTaken(configuration.port)
-        } catch let error as IOError where error.errnoCode == EACCES {
-            throw Failure.portForbidden(configuration.port)
-        } catch let error as IOError where error.errnoCode == EADDRNOTAVAIL {
-            throw Failure.hostUnknown(configuration.host)
+        } catch let error as IOError {
+            throw Failure(error, host: configuration.host, port: configuration.port) ?? error
         } catch is SocketAddressError {
             throw Failure.hostUnknown(configuration.host)
         }
@@ -224,5 +220,17 @@ public struct GalleryServer: Sendable {
         PhotoRoutes(catalog: catalog, viewer: viewer, thumbnails: thumbnails, pages: pages)
             .add(to: group)
         return router
+    }
+}
+
+extension GalleryServer.Failure {
+    /// The failure that an error of the system means; nil for another one.
+    init?(_ error: IOError, host: String, port: Int) {
+        switch error.errnoCode {
+        case EADDRINUSE: self = .portTaken(port)
+        case EACCES: self = .portForbidden(port)
+        case EADDRNOTAVAIL: self = .hostUnknown(host)
+        default: return nil
+        }
     }
 }

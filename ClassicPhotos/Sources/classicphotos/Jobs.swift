@@ -18,7 +18,9 @@ struct Jobs: AsyncParsableCommand {
 
             \(ExitCodes.description)
             """,
-        subcommands: [List.self, Show.self, Retry.self, Cancel.self, Prune.self, Migrate.self],
+        subcommands: [
+            List.self, Show.self, Dashboard.self, Retry.self, Cancel.self, Prune.self, Migrate.self,
+        ],
         defaultSubcommand: List.self)
 
     // No option group: the subcommands' group of the same type would get the value of this one.
@@ -39,7 +41,16 @@ struct JobsOptions: ParsableArguments {
     func withQueue(
         _ parent: String?, _ body: (JobQueue, PhotoQueueAddress) async throws -> Void
     ) async throws {
-        let address = try queueing.requiredAddress(parent)
+        try await queueing.withQueue(parent, body)
+    }
+}
+
+extension QueueOption {
+    /// As ``JobsOptions/withQueue(_:_:)``.
+    func withQueue(
+        _ parent: String?, _ body: (JobQueue, PhotoQueueAddress) async throws -> Void
+    ) async throws {
+        let address = try requiredAddress(parent)
         try await stopping {
             let jobs = try await address.open(makingTables: false)
             do {

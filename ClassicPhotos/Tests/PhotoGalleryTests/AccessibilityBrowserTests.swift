@@ -32,32 +32,32 @@ struct AccessibilityBrowserTests {
                     ])
                 try await browser.open(gallery.url)
                 try await browser.wait(for: Self.done, "photos are shown")
-                try await check(browser, "the first view")
+                try await Axe.check(browser, "the first view")
                 try await click("#view [aria-pressed=false]", browser)
                 try await browser.wait(for: Self.done, "photos are shown in the other view")
-                try await check(browser, "the other view")
+                try await Axe.check(browser, "the other view")
                 try await click("[data-count=failed]", browser)
                 try await browser.wait(
                     for: "!document.querySelector('#retry-all').hidden", "failed photos are shown")
-                try await check(browser, "the failed photos")
+                try await Axe.check(browser, "the failed photos")
                 try await click("[data-count=failed]", browser)
                 try await click("#engine-button", browser)
                 try await browser.wait(
                     for: "document.querySelectorAll('#engine .cards > li').length === 2",
                     "the engine room is open")
-                try await check(browser, "the engine room")
+                try await Axe.check(browser, "the engine room")
                 try await click("#engine-button", browser)
                 try await click(".row-link", browser)
                 try await browser.wait(
                     for: "document.querySelector('#detail .look input')", "the photo is open")
-                try await check(browser, "a photo")
+                try await Axe.check(browser, "a photo")
                 try await browser.press("i")
-                try await check(browser, "a photo with the other panel")
+                try await Axe.check(browser, "a photo with the other panel")
                 try await browser.press("b")
-                try await check(browser, "the comparison")
+                try await Axe.check(browser, "the comparison")
                 try await browser.press("?")
                 try await browser.wait(for: "document.querySelector('#keys[open]')", "the keys")
-                try await check(browser, "the list of keys")
+                try await Axe.check(browser, "the list of keys")
                 try await browser.press("?")
                 try await browser.press("Escape")
                 try await browser.wait(
@@ -65,7 +65,7 @@ struct AccessibilityBrowserTests {
                 try await click(".row[data-state=failed] .row-link", browser)
                 try await browser.wait(
                     for: "document.querySelector('#detail[data-state=failed]')", "it is open")
-                try await check(browser, "a failed photo")
+                try await Axe.check(browser, "a failed photo")
             }
         }
     }
@@ -73,10 +73,21 @@ struct AccessibilityBrowserTests {
     private func click(_ selector: String, _ browser: Browser) async throws {
         _ = try await browser.evaluate("document.querySelector('\(selector)').click()")
     }
+}
+
+/// The rules of axe-core.
+enum Axe {
+    /// The source, if it has been fetched.
+    static let script: String? = {
+        let package = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        return try? String(
+            contentsOf: package.appending(path: ".build/axe/axe.min.js"), encoding: .utf8)
+    }()
 
     /// Reports each broken rule with the elements that break it.
-    private func check(_ browser: Browser, _ state: String) async throws {
-        let script = try #require(Axe.script)
+    static func check(_ browser: Browser, _ state: String) async throws {
+        let script = try #require(script)
         _ = try await browser.evaluate("if (!window.axe) { \(script) }")
         let violations = try await browser.evaluateAsync(
             """
@@ -87,14 +98,4 @@ struct AccessibilityBrowserTests {
             """)
         #expect(violations == "", "\(state)")
     }
-}
-
-/// The source of axe-core, if it has been fetched.
-enum Axe {
-    static let script: String? = {
-        let package = URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        return try? String(
-            contentsOf: package.appending(path: ".build/axe/axe.min.js"), encoding: .utf8)
-    }()
 }

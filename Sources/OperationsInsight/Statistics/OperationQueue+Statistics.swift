@@ -39,8 +39,9 @@ extension OperationQueue {
     /// default.
     ///
     /// Changing the value to true begins a new measurement and discards the previous one. Measuring
-    /// costs about 0.2 µs for each block, and 1.5 µs for each async body, which then has a task of
-    /// its own. Operations that run when measuring begins are not measured.
+    /// costs about 0.1 µs for each operation (W13 of the benchmarks), and a block that
+    /// `addOperation` adds becomes an operation. Operations that run when measuring begins are not
+    /// measured.
     public final var measuresOperations: Bool {
         get { existingObserver(OperationMeter.self)?.isOn ?? false }
         set {

@@ -209,7 +209,11 @@ struct GuardMiddleware: RouterMiddleware {
             response.headers[.contentSecurityPolicy] = Self.contentPolicy
         }
         response.headers[.xContentTypeOptions] = "nosniff"
-        response.headers[.referrerPolicy] = "no-referrer"
+        // The pages of a dashboard have forms, and browsers say where a form comes from only to a
+        // page with a policy of its own.
+        if response.headers[.referrerPolicy] == nil {
+            response.headers[.referrerPolicy] = "no-referrer"
+        }
         response.headers[.crossOriginResourcePolicy] = "same-origin"
         response.headers[.crossOriginOpenerPolicy] = "same-origin"
     }

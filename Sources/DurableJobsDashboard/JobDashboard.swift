@@ -1,0 +1,188 @@
+#if DurableJobsDashboard
+public import DurableJobs
+public import HTTPTypes
+
+/// Pages that show what the jobs of queues do, and why a job does not run.
+///
+/// ```swift
+/// let dashboard = JobDashboard([mails, pictures])
+/// // In a router of Hummingbird, behind whatever protects the pages of operators:
+/// router.group().add(middleware: OperatorsOnly())
+///     .on("jobs/**", method: .get) { request, _ in
+///         let answer = await dashboard.respond(to: request.head)
+///         return Response(
+///             status: answer.head.status, headers: answer.head.headerFields,
+///             body: ResponseBody(byteBuffer: ByteBuffer(string: answer.body)))
+///     }
+/// ```
+///
+/// The dashboard belongs to no server: the program's own server passes it each request whose path
+/// begins with the dashboard's, and sends back what it returns. **The dashboard asks nobody for a
+/// password**: whoever reaches these addresses sees the names, errors and states of all jobs, so
+/// the server protects them.
+///
+/// The pages load nothing from other servers, work without scripts, and are made anew every two
+/// seconds by a script that asks for the page again while the page is visible. They show names,
+/// times and errors of jobs, and never arguments or results.
+///
+/// A page is read in several transactions, so it may mix moments.
+public struct JobDashboard: Sendable {
+    /// A response to a request.
+    public struct Response: Sendable {
+        /// The status and the header fields, among them `Content-Type` and a content security
+        /// policy that forbids everything from elsewhere.
+        public var head: HTTPResponse
+        /// The body, as UTF-8.
+        public var body: String
+    }
+
+    private let queues: [JobQueue]
+    private let root: String
+    private let allowsChanges: Bool
+    private let guardian = DashboardGuard()
+
+    /// Makes a dashboard.
+    ///
+    /// - Parameters:
+    ///   - queues: the queues to show, of one store or of several, with different names. The
+    ///     dashboard uses them only while it makes a page.
+    ///   - path: where the pages are, such as "/jobs".
+    ///   - allowsChanges: whether the pages have buttons that retry and cancel jobs. Only a form of
+    ///     the dashboard itself can press them, not a page of another site.
+    /// - Precondition: the names of the queues differ.
+    public init(_ queues: [JobQueue], at path: String = "/jobs", allowsChanges: Bool = false) {
+        precondition(
+            Set(queues.map(\.name)).count == queues.count,
+            "a dashboard cannot show two queues of one name: give one of them another name")
+        self.queues = queues
+        var root = path.hasPrefix("/") ? path : "/" + path
+        while root.hasSuffix("/") { root.removeLast() }
+        self.root = root
+        self.allowsChanges = allowsChanges
+    }
+
+    /// Answers a request, on the caller's thread but for the questions to the stores.
+    ///
+    /// An unknown address is answered with the status 404, a change that is not allowed with 403,
+    /// and a store that does not answer with 503.
+    ///
+    /// - Parameters:
+    ///   - request: the request; its `path` is the whole path, with the query.
+    ///   - body: the body of a form; nil for other requests. A server need not read more than a
+    ///     kilobyte.
+    public func respond(to request: HTTPRequest, body: String? = nil) async -> Response {
+        guard let target = DashboardRequest(request.path ?? "/", below: root) else {
+            return page(.notFound, problem("There is no such page."))
+        }
+        do {
+            return try await respond(to: request, target, body)
+        } catch let error as JobError {
+            return page(.serviceUnavailable, problem("\(error)."))
+        } catch {
+            return page(.serviceUnavailable, problem("The store does not answer: \(error)."))
+        }
+    }
+
+    private func respond(
+        to request: HTTPRequest, _ target: DashboardRequest, _ body: String?
+    ) async throws -> Response {
+        if case .change(let change, let name, let id) = target.target {
+            guard request.method == .post else {
+                return page(.methodNotAllowed, problem("This address takes only forms."))
+            }
+            return try await perform(change, name, id, request, body ?? "")
+        }
+        guard request.method == .get || request.method == .head else {
+            return page(.methodNotAllowed, problem("This address can only be read."))
+        }
+        let pages = DashboardPages(
+            root: root, allowsChanges: allowsChanges, token: guardian.token)
+        switch target.target {
+        case .overview:
+            return page(.ok, pages.overview(await queues.concurrentlyRead()))
+        case .style: return file(DashboardFiles.style, "text/css; charset=utf-8")
+        case .script: return file(DashboardFiles.script, "text/javascript; charset=utf-8")
+        case .queue(let name):
+            guard let queue = queue(name) else { return unknownQueue(name) }
+            return page(.ok, try await pages.list(queue, DashboardFilter(target.query)))
+        case .job(let name, let id):
+            guard let queue = queue(name) else { return unknownQueue(name) }
+            guard let job = try await queue.info(id) else {
+                return page(
+                    .notFound,
+                    problem("The queue has no job \(id). It may have been deleted or archived."))
+            }
+            return page(.ok, pages.job(job, in: queue.name, try await queue.explain(id)))
+        case .change: return page(.notFound, problem("There is no such page."))
+        }
+    }
+
+    private func perform(
+        _ change: DashboardRequest.Change, _ name: String, _ id: JobID, _ request: HTTPRequest,
+        _ body: String
+    ) async throws -> Response {
+        guard allowsChanges else {
+            return page(
+                .forbidden,
+                problem("This dashboard only shows jobs. Its program allows no changes."))
+        }
+        if let refusal = guardian.refusal(of: request, DashboardRequest.values(of: body)) {
+            return page(.forbidden, problem(refusal))
+        }
+        guard let queue = queue(name) else { return unknownQueue(name) }
+        switch change {
+        case .retry:
+            guard try await queue.retry(id) else {
+                return page(
+                    .conflict,
+                    problem(
+                        "Job \(id) cannot be retried now: it has not failed and was not cancelled, or "
+                            + "another job with its unique key has not ended."))
+            }
+        case .cancel: try await queue.cancel(id, because: "an operator has cancelled it")
+        }
+        // After a form the browser loads the page, so that loading it again sends nothing twice.
+        var response = page(.seeOther, problem("Done."))
+        response.head.headerFields[.location] =
+            "\(root)/queue/\(name.inAddress)/job/\(id)"
+        return response
+    }
+
+    private func queue(_ name: String) -> JobQueue? { queues.first { $0.name == name } }
+
+    private func unknownQueue(_ name: String) -> Response {
+        page(.notFound, problem("There is no queue '\(name)' on this dashboard."))
+    }
+
+    // MARK: Responses
+
+    private func problem(_ text: String) -> DashboardPages.Page {
+        DashboardPages.Page(title: "Jobs", trail: [], isRefreshed: false, main: "<p>\(text)</p>")
+    }
+
+    private func page(_ status: HTTPResponse.Status, _ page: DashboardPages.Page) -> Response {
+        let body = page.html(root: root).text
+        var head = HTTPResponse(status: status)
+        head.headerFields[.contentType] = "text/html; charset=utf-8"
+        head.headerFields[.cacheControl] = "no-store"
+        head.headerFields[.contentSecurityPolicy] =
+            "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+            + "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+        head.headerFields[.xContentTypeOptions] = "nosniff"
+        head.headerFields[.referrerPolicy] = "same-origin"
+        return Response(head: head, body: body)
+    }
+
+    private func file(_ text: String, _ type: String) -> Response {
+        var head = HTTPResponse(status: .ok)
+        head.headerFields[.contentType] = type
+        head.headerFields[.cacheControl] = "max-age=300"
+        head.headerFields[.xContentTypeOptions] = "nosniff"
+        return Response(head: head, body: text)
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static var referrerPolicy: Self { Self("Referrer-Policy").unsafelyUnwrapped }
+}
+#endif
