@@ -5,8 +5,8 @@ import OperationsRuntime
 /// A metrics factory, and the metrics of the process in it.
 ///
 /// Several queues report to one backend, and the metrics of the process exist once in it. So
-/// backends are compared: a factory that is an object by its identity, and another one (Prometheus's
-/// is a value) by the identity of a metric, which a factory makes once for each name.
+/// backends are compared: a factory that is an object by its identity, and another one, like that
+/// of swift-prometheus, by the identity of a metric, which a factory makes once for each name.
 final class MetricsBackend: Sendable {
     /// Keeps the object alive that it identifies, so that no other one gets its address.
     struct ID: Hashable, @unchecked Sendable {

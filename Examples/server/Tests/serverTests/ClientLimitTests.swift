@@ -1,0 +1,24 @@
+import Operations
+import OperationsTestKit
+import Testing
+
+@testable import server
+
+struct ClientLimitTests {
+    /// In an order of the scheduler's choice, and in no time.
+    @Test func tenRequestsOfAClientBeginInASecond() async {
+        await TestScheduler.test(schedules: 20) { scheduler in
+            let requests = scheduler.makeQueue()
+            let limit = ClientLimit(RateLimit(10, per: .seconds(1)), requests)
+            let turns = await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<25 {
+                    group.addTask { (try? await limit.turn(of: "10.0.0.1")) != nil }
+                }
+                return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            // Ten at once, and another one in each tenth of a second. Five are refused.
+            #expect(turns == 20)
+            #expect(scheduler.clock.now.offset <= .seconds(1))
+        }
+    }
+}
