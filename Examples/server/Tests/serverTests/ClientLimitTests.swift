@@ -16,8 +16,9 @@ struct ClientLimitTests {
                 }
                 return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
             }
-            // Ten at once, and another one in each tenth of a second. Five are refused.
-            #expect(turns == 20)
+            // Ten at once, and another one in each tenth of a second. The tenth of these comes at
+            // the moment of the deadline, and either may be first. The rest is refused.
+            #expect((19...20).contains(turns))
             #expect(scheduler.clock.now.offset <= .seconds(1))
         }
     }
