@@ -15,7 +15,7 @@ final class JobLog: Sendable {
         now: @escaping @Sendable () -> Duration = { .nanoseconds(Int64(continuousNanoseconds())) }
     ) {
         var logger = logger
-        logger[metadataKey: "queue"] = "\(queue)"
+        logger[metadataKey: "job.queue"] = "\(queue)"
         (self.logger, self.now) = (logger, now)
     }
 
@@ -77,7 +77,7 @@ extension Logger.Metadata {
         _ job: JobID, _ name: String, _ attempt: Int, _ more: Logger.Metadata? = nil
     ) -> Logger.Metadata {
         let metadata: Logger.Metadata = [
-            "job": "\(job)", "name": "\(name)", "attempt": "\(attempt)",
+            "job.id": "\(job)", "job.name": "\(name)", "job.attempt": "\(attempt)",
         ]
         return metadata.merging(more ?? [:]) { $1 }
     }

@@ -28,7 +28,7 @@ final class JobMetrics: Sendable {
 
     init(queue: String, nameLimit: Int, in factory: any MetricsFactory) {
         (self.factory, self.queue, self.nameLimit) = (factory, queue, nameLimit)
-        let maker = MetricMaker(factory: factory, dimensions: [("queue", queue)])
+        let maker = MetricMaker(factory: factory, dimensions: [("job.queue", queue)])
         exchanges = maker.timer("jobs.exchange.duration")
         claimed = maker.counter("jobs.claimed")
         committed = maker.counter("jobs.committed")
@@ -37,7 +37,7 @@ final class JobMetrics: Sendable {
         lateHeartbeats = maker.timer("jobs.heartbeats.late.duration")
         storeFailures = maker.counter("jobs.store.failures")
         depth = JobState.allCases.filter { !$0.isEnded }.map { state in
-            (state, maker.meter("jobs.depth", [("state", "\(state)")]))
+            (state, maker.meter("jobs.depth", [("job.state", "\(state)")]))
         }
         oldestAge = maker.meter("jobs.oldest.age")
         others = NamedJobMetrics("other", maker)
@@ -47,7 +47,7 @@ final class JobMetrics: Sendable {
         let (known, isFull) = byName.withLock { ($0[name], $0.count >= nameLimit) }
         if let known { return known }
         if isFull { return others }
-        let maker = MetricMaker(factory: factory, dimensions: [("queue", queue)])
+        let maker = MetricMaker(factory: factory, dimensions: [("job.queue", queue)])
         let new = NamedJobMetrics(name, maker)
         return byName.withLock { byName in
             // Other threads may have added new names meanwhile.
@@ -96,17 +96,17 @@ final class NamedJobMetrics: Sendable {
     private let running: [JobState: CoreMetrics.Timer]
 
     init(_ name: String, _ maker: MetricMaker) {
-        let name = [("name", name)]
+        let name = [("job.name", name)]
         started = maker.counter("jobs.started", name)
         waiting = maker.timer("jobs.waiting.duration", name)
         fenced = maker.counter("jobs.fenced", name)
         ended = Dictionary(
             uniqueKeysWithValues: Self.states.map { state in
-                (state, maker.counter("jobs.ended", name + [("state", "\(state)")]))
+                (state, maker.counter("jobs.ended", name + [("job.state", "\(state)")]))
             })
         running = Dictionary(
             uniqueKeysWithValues: Self.states.map { state in
-                (state, maker.timer("jobs.running.duration", name + [("state", "\(state)")]))
+                (state, maker.timer("jobs.running.duration", name + [("job.state", "\(state)")]))
             })
     }
 

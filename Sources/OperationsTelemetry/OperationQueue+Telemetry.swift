@@ -49,7 +49,12 @@ extension OperationQueue {
             metrics: metrics.flatMap { $0 is NOOPMetricsHandler ? nil : $0 },
             tracer: tracer.flatMap { $0 is NoOpTracer ? nil : $0 }, options: options)
         let registration = begin(telemetry)
-        if telemetry.isWanted { telemetry.watchStalls(of: self) } else { registration.end() }
+        if telemetry.isWanted {
+            telemetry.watchStalls(of: self)
+            telemetry.sample(self)
+        } else {
+            registration.end()
+        }
         return TelemetryReports(telemetry, registration)
     }
 }

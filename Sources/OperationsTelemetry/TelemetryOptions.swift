@@ -16,6 +16,16 @@ public struct TelemetryOptions: Sendable, Hashable {
     /// time it is resumed.
     public var operationLimit: Duration? = .seconds(300)
 
+    /// How often the gauges that nothing reports by itself are set: the limit of the queue, the age
+    /// of its oldest ready operation, and the numbers of worker threads; at least a millisecond,
+    /// and five seconds by default. Nil turns these gauges off, and the lateness of timers.
+    ///
+    /// A scrape or an export finds values that are at most as old as this. One thread of the
+    /// process looks at all queues. A look takes O(operations in the queue); a queue with so many
+    /// operations that this takes long is looked at less often, for a twentieth of the time at
+    /// most.
+    public var samplingInterval: Duration? = .seconds(5)
+
     /// Whether metrics have the dimension `operation.name`: the name that an operation has when it
     /// is added, or else its type; false by default.
     ///

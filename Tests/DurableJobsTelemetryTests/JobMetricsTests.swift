@@ -29,7 +29,7 @@ struct JobMetricsTests {
                 #expect(try await flaky.value == 2)
                 await #expect(throws: JobFailure.self) { try await broken.value }
             }
-            let name = ("name", "inspect")
+            let name = ("job.name", "inspect")
             #expect(observed.count("jobs.claimed") == 4)
             #expect(observed.count("jobs.committed") == 4)
             #expect(observed.count("jobs.exchange.duration") >= 2)
@@ -37,8 +37,9 @@ struct JobMetricsTests {
             #expect(observed.count("jobs.waiting.duration", name) == 3)
             let ends = ["completed": 2, "retryable": 1, "discarded": 1, "cancelled": 0]
             for (state, count) in ends {
-                #expect(observed.count("jobs.ended", name, ("state", state)) == count)
-                #expect(observed.count("jobs.running.duration", name, ("state", state)) == count)
+                #expect(observed.count("jobs.ended", name, ("job.state", state)) == count)
+                #expect(
+                    observed.count("jobs.running.duration", name, ("job.state", state)) == count)
             }
             // The observer of the worker's options sees the same events.
             #expect(seen.value == 4)
@@ -48,19 +49,19 @@ struct JobMetricsTests {
     @Test func eventsThatNoHealthyWorkerHasAreCounted() async throws {
         try await Observed.run { observed async throws in
             for label in ["jobs.rescued", "jobs.leases.lost", "jobs.store.failures"] {
-                _ = try observed.metrics.expectCounter(label, [("queue", "tests")])
+                _ = try observed.metrics.expectCounter(label, [("job.queue", "tests")])
             }
             observed.report(.fenced(job: JobID(1), name: "inspect", attempt: 1))
             observed.report(.rescued(count: 3))
             observed.report(.leaseLost)
             observed.report(.storeFailed("no connection"))
             observed.report(.heartbeatLate(by: .milliseconds(1500)))
-            #expect(observed.count("jobs.fenced", ("name", "inspect")) == 1)
+            #expect(observed.count("jobs.fenced", ("job.name", "inspect")) == 1)
             #expect(observed.count("jobs.rescued") == 3)
             #expect(observed.count("jobs.leases.lost") == 1)
             #expect(observed.count("jobs.store.failures") == 1)
             let late = try observed.metrics.expectTimer(
-                "jobs.heartbeats.late.duration", [("queue", "tests")])
+                "jobs.heartbeats.late.duration", [("job.queue", "tests")])
             #expect(late.values == [1_500_000_000])
             #expect(late.displayUnit == .seconds)
         }
@@ -80,10 +81,27 @@ struct JobMetricsTests {
                 "available": 2.0, "scheduled": 1, "blocked": 1, "running": 0, "retryable": 0,
             ]
             for (state, count) in expected {
-                #expect(await comesTrue { observed.gauge("jobs.depth", ("state", state)) == count })
+                #expect(
+                    await comesTrue { observed.gauge("jobs.depth", ("job.state", state)) == count })
             }
             #expect(await comesTrue { observed.gauge("jobs.oldest.age") ?? 0 > 0 })
             #expect(observed.metrics.meters(label: "jobs.depth").count == expected.count)
+        }
+    }
+
+    @Test func pageListsTheMetricsThatAreMade() async throws {
+        try await Observed.run { observed async throws in
+            observed.report(.started(job: JobID(1), name: "inspect", attempt: 1, wait: .zero))
+            let metrics = observed.metrics
+            let counters = metrics.counters.map { ($0.label, "Counter", $0.dimensions) }
+            let meters = metrics.meters.map { ($0.label, "Meter", $0.dimensions) }
+            let timers = metrics.timers.map { ($0.label, "Timer", $0.dimensions) }
+            let made = Set(
+                (counters + meters + timers).map { label, type, dimensions in
+                    MetricsTable.Metric(name: label, type: type, attributes: dimensions.map(\.0))
+                })
+            let page = "DurableJobsTelemetry/DurableJobsTelemetry.docc/DurableJobsTelemetry.md"
+            #expect(try MetricsTable(of: "Sources/\(page)").metrics.sorted() == made.sorted())
         }
     }
 
@@ -94,8 +112,8 @@ struct JobMetricsTests {
             for name in ["a", "b", "a", "c"] {
                 observed.report(.started(job: JobID(1), name: name, attempt: 1, wait: .zero))
             }
-            #expect(observed.count("jobs.started", ("name", "a")) == 2)
-            #expect(observed.count("jobs.started", ("name", "other")) == 2)
+            #expect(observed.count("jobs.started", ("job.name", "a")) == 2)
+            #expect(observed.count("jobs.started", ("job.name", "other")) == 2)
             #expect(observed.metrics.counters(label: "jobs.started").count == 2)
         }
     }
@@ -137,7 +155,7 @@ struct JobMetricsTests {
             observed.report(.fenced(job: JobID(7), name: "inspect", attempt: 3))
             observed.report(.storeFailed("no connection"))
             let lines = observed.log.entries.map { entry in
-                let keys = ["queue", "job", "name", "attempt", "error.message"]
+                let keys = ["job.queue", "job.id", "job.name", "job.attempt", "error.message"]
                 let values = keys.compactMap { entry.metadata[$0].map { "\($0)" } }
                 return "\(entry.level) \(entry.message): \(values.joined(separator: " "))"
             }

@@ -110,7 +110,7 @@ struct JobSpanTests {
                 spans.map { $0.attribute("job.state") } == ["cancelled", "retryable", "available"])
             #expect(spans.first?.attribute("job.cancellation") == "enough")
             let running = observed.count(
-                "jobs.running.duration", ("name", "inspect"), ("state", "cancelled"))
+                "jobs.running.duration", ("job.name", "inspect"), ("job.state", "cancelled"))
             #expect(running == 1)
         }
     }

@@ -77,7 +77,7 @@ struct Observed {
 
     /// The sum of a counter of the queue, or the number of values that a timer has recorded.
     func count(_ label: String, _ more: (String, String)...) -> Int {
-        let dimensions = [("queue", "tests")] + more
+        let dimensions = [("job.queue", "tests")] + more
         return Int(metrics.counterTotal(label: label, dimensions: dimensions))
             + metrics.timers(label: label, dimensions: dimensions).reduce(0) {
                 $0 + $1.values.count
@@ -85,7 +85,7 @@ struct Observed {
     }
 
     func gauge(_ label: String, _ more: (String, String)...) -> Double? {
-        metrics.meters(label: label, dimensions: [("queue", "tests")] + more).first?.lastValue
+        metrics.meters(label: label, dimensions: [("job.queue", "tests")] + more).first?.lastValue
     }
 
     /// Reports an event as a worker of the queue does.

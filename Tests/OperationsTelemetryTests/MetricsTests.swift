@@ -34,7 +34,10 @@ struct MetricsTests {
     @Test func everyMetricExistsBeforeAnythingHappens() throws {
         let observed = Observed()
         let queue = [("operation.queue", "tests")]
-        for label in ["operations.added", "operations.retried", "operations.stalls"] {
+        for label in [
+            "operations.added", "operations.retried", "operations.stalls", "operations.refused",
+            "operations.dropped",
+        ] {
             _ = try observed.metrics.expectCounter(label, queue)
         }
         for outcome in ["finished", "failed", "expired", "cancelled"] {
@@ -42,13 +45,23 @@ struct MetricsTests {
             _ = try observed.metrics.expectCounter("operations.ended", dimensions)
             _ = try observed.metrics.expectTimer("operations.running.duration", dimensions)
         }
-        for label in ["operations.pending", "operations.executing"] {
+        for label in ["operations.pending", "operations.executing", "operations.oldest.age"] {
             _ = try observed.metrics.expectMeter(label, queue)
         }
         let waiting = try observed.metrics.expectTimer("operations.waiting.duration", queue)
         #expect(waiting.displayUnit == .seconds)
-        #expect(observed.metrics.counters.count == 7)
-        #expect(observed.metrics.timers.count == 6)
+        for kind in ["budget", "rate"] {
+            _ = try observed.metrics.expectTimer(
+                "operations.permits.waiting.duration", queue + [("operation.permits", kind)])
+        }
+        for state in ["active", "blocked", "idle"] {
+            _ = try observed.metrics.expectMeter("operations.workers", [("worker.state", state)])
+        }
+        _ = try observed.metrics.expectMeter("operations.workers.limit")
+        _ = try observed.metrics.expectTimer("operations.timers.late.duration")
+        #expect(observed.metrics.counters.count == 9)
+        #expect(observed.metrics.timers.count == 9)
+        #expect(observed.metrics.meters.count == 7)
     }
 
     @Test func gaugesFollowPendingAndExecutingOperations() async {

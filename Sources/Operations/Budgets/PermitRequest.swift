@@ -31,6 +31,8 @@ final class PermitRequest: @unchecked Sendable {
     private var isUsed = false
     /// Whether permits of some budget come back with time, and not when an attempt has ended.
     private let hasTokens: Bool
+    /// When the operation was last refused its permits, as `recordTime()`.
+    private var refusal: UInt64 = 0
 
     init(_ costs: [Cost], for operation: Operation) {
         var merged: [Cost] = []
@@ -143,6 +145,7 @@ final class PermitRequest: @unchecked Sendable {
             guard isIdle else { return true }
             if tryAcquire() { return true }
             guard refuse() else { return true }
+            refusal = recordTime()
             enterLines()
             return false
         }
@@ -220,7 +223,10 @@ final class PermitRequest: @unchecked Sendable {
             let request = rest[next]
             next += 1
             // Without an operation, the request has ended and released its permits.
-            guard let operation = request.operation, !operation.grantClaim() else { continue }
+            guard let operation = request.operation,
+                !operation.grantClaim(
+                    refusedAt: request.refusal, request.hasTokens ? .tokens : .permits)
+            else { continue }
             rest += request.releasePermits(keepsTicket: true).completed()
             operation.releaseHold()
         }

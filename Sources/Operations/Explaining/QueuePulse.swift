@@ -15,12 +15,21 @@ package struct QueuePulse {
     package var working: [Working] = []
     /// The number of operations that wait for nothing but the queue.
     package var readyCount = 0
+    /// The time since which the one of these operations has been ready that has been so for the
+    /// longest, as `monotonicNanoseconds()`; nil if there is none, or if the queue is not observed.
+    package var oldestReady: UInt64?
     /// The number of operations that wait for a point in time, for permits or for tokens.
     package var heldCount = 0
     /// The number of operations that wait for other operations, or for their own `isReady`.
     package var waitingCount = 0
 
     package init() {}
+
+    fileprivate mutating func isReady(since mark: PhaseTimestamp) {
+        readyCount += 1
+        guard !mark.isNothing, mark.kind == .ready else { return }
+        oldestReady = min(oldestReady ?? .max, mark.time)
+    }
 }
 
 /// The identity of an operation that was seen to execute, which is not retained.
@@ -50,26 +59,32 @@ extension OperationQueue {
     /// The lock of the queue is held for moments only. The identities are made with that lock held,
     /// so no reference that is taken here is the last one.
     ///
-    /// - Parameter known: the identities of operations that were seen before, by address.
+    /// - Parameter known: the identities of operations that were seen before, by address. Nil if
+    ///   the caller does not need to know which operations execute: they are left out then.
     /// - Complexity: O(n).
-    package final func pulse(_ known: [UInt: WorkingIdentity]) -> QueuePulse {
+    package final func pulse(_ known: [UInt: WorkingIdentity]?) -> QueuePulse {
         var pulse = QueuePulse()
         walk {
             pulse = QueuePulse()
         } _: { state, entry, place in
             guard let reference = entry.operation else {
                 // Other blocks have ended, or were dropped.
-                if state.ring.isReady(place, lane: PriorityLanes.normal) { pulse.readyCount += 1 }
+                if state.ring.isReady(place, lane: PriorityLanes.normal) {
+                    pulse.isReady(since: PhaseTimestamp(bits: state.records.markOfBlocks))
+                }
                 return
             }
             reference._withUnsafeGuaranteedRef { operation in
                 let status = operation.status
                 switch status.phase {
                 case .created, .finished: break
-                case .queued: pulse.readyCount += 1
+                case .queued:
+                    let isCounted = !status.has(.barrier)
+                    pulse.isReady(since: isCounted ? operation.lastMark : PhaseTimestamp(bits: 0))
                 case .waiting, .checkingReadiness:
                     if status.has(.onHold) { pulse.heldCount += 1 } else { pulse.waitingCount += 1 }
                 case .starting, .executing:
+                    guard let known else { return }
                     let before = known[operation.identity]
                     let isKnown = before.map { $0.operation === operation } ?? false
                     pulse.working.append(

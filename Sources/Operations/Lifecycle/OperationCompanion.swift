@@ -95,10 +95,14 @@ extension Operation {
 
     /// Claims the operation, which may start now after a refusal. Returns false if its queue cannot
     /// start it now.
-    final func grantClaim() -> Bool {
+    ///
+    /// - Parameters:
+    ///   - start: when the claim was refused, as `recordTime()`.
+    ///   - wait: what the operation has waited for since.
+    final func grantClaim(refusedAt start: UInt64, _ wait: QueueWait) -> Bool {
         guard let queue = retainedQueue() else { return false }
         defer { if status.has(.observed) { notifyObservers() } }
-        if queue.isObserved { queue.recordPermits(for: self) }
+        if queue.isObserved { queue.recordPermits(for: self, since: start, wait) }
         return queue.eventOffering { $0.grant(self) }
     }
 

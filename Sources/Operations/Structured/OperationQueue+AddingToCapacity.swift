@@ -103,7 +103,9 @@ extension OperationQueue {
         if !traits.isEmpty { operation.apply(traits) }
         guard !isShutDown, let reservation = reserveCapacity(below: obeyed(capacity)) else {
             // An operation that others join adds nothing.
-            return joined(by: operation, isAdded: false)
+            let other = joined(by: operation, isAdded: false)
+            if other == nil, isObserved, !isShutDown { recordRefusal(of: operation) }
+            return other
         }
         if let other = joined(by: operation) { return other }
         applyQueueQuality(to: operation)
@@ -119,7 +121,13 @@ extension OperationQueue {
         // No other operation joins this one while it waits for capacity: it may give up, and is in
         // no queue.
         if let other = joined(by: operation, isAdded: false) { return other }
-        let reservation = try await acquireCapacity(below: obeyed(capacity), within: limit)
+        let reservation: CapacityReservation
+        do {
+            reservation = try await acquireCapacity(below: obeyed(capacity), within: limit)
+        } catch {
+            if error is OperationQueueFull, isObserved { recordRefusal(of: operation) }
+            throw error
+        }
         if isShutDown {
             throw OperationCancellation(operation: operation.label, reason: shutDownReason)
         }

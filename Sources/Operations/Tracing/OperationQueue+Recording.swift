@@ -102,25 +102,38 @@ extension OperationQueue {
     private func recordReady(_ operation: Operation, at now: UInt64) {
         let before = operation.lastMark
         operation.mark(PhaseTimestamp(.ready, now))
-        recordWait(of: operation, since: before, until: now)
+        guard !before.isNothing else { return }
+        recordWait(of: operation, for: .others, from: before.time, until: now)
     }
 
-    /// Records that the operation gets the permits for which it has waited since it was ready.
+    /// Records that the operation gets the permits for which it has waited.
+    ///
+    /// - Parameters:
+    ///   - start: when it was refused. From when it was ready until then it has waited for a slot.
+    ///   - wait: what it has waited for since.
     @inline(never)
-    func recordPermits(for operation: Operation) {
+    func recordPermits(for operation: Operation, since start: UInt64, _ wait: QueueWait) {
         let (before, now) = (operation.lastMark, recordTime())
         // The operation may have been cancelled, and its end recorded.
         guard !before.isNothing, operation.replaceMark(before, by: PhaseTimestamp(.ready, now))
         else { return }
-        recordWait(of: operation, since: before, until: now)
+        // The queue may be observed since a later time than that of the refusal.
+        let refusal = min(max(start, before.time), now)
+        recordWait(of: operation, for: .slot, from: before.time, until: refusal)
+        recordWait(of: operation, for: wait, from: refusal, until: now)
     }
 
     private func recordWait(
-        of operation: Operation, since before: PhaseTimestamp, until now: UInt64
+        of operation: Operation, for wait: QueueWait, from start: UInt64, until end: UInt64
     ) {
-        guard !before.isNothing, now > before.time else { return }
-        send(.waited(from: before.time, until: now), of: operation)
+        if end > start { send(.waited(for: wait, from: start, until: end), of: operation) }
     }
+
+    // MARK: Refusals
+
+    /// Records an operation that is not added, because the queue is full.
+    @inline(never)
+    func recordRefusal(of operation: Operation) { send(.refused, of: operation) }
 
     // MARK: Running
 

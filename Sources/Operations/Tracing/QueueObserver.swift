@@ -36,8 +36,12 @@ package enum QueueEvent {
     ///
     /// This is the moment for ``Operation/accept(_:)``.
     case willBeAdded
-    /// The operation has waited, for other operations or for permits, and is now ready.
-    case waited(from: UInt64, until: UInt64)
+    /// The operation was not added, because the queue is full, and the one who adds it does not
+    /// wait any longer. No other event of it follows.
+    case refused
+    /// The operation has waited, and is now ready. The time it waits for its turn from now on is in
+    /// the event of the start.
+    case waited(for: QueueWait, from: UInt64, until: UInt64)
     /// An attempt begins on this thread.
     case started(OperationTimes)
     /// The deadline of the operation, or the timeout of an attempt, has passed. A running body is
@@ -48,6 +52,18 @@ package enum QueueEvent {
     case returned(OperationTimes, error: (any Error)?, delay: Duration)
     /// The operation has ended, with the last attempt.
     case ended(OperationTimes, OperationOutcome)
+}
+
+/// What an operation has waited for.
+package enum QueueWait: Sendable {
+    /// Other operations, or a point in time.
+    case others
+    /// Its turn in the queue, before it turned out that it has to wait for permits or tokens.
+    case slot
+    /// The permits of budgets.
+    case permits
+    /// The tokens of rate limits, and the permits of budgets if it needs both.
+    case tokens
 }
 
 /// What an observer is for. Observers of one queue are called in this order.

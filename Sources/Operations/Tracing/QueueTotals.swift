@@ -11,6 +11,8 @@ package struct QueueTotals: Sendable {
     /// Those of them that have not finished.
     package let unfinishedBarriers: Int
     package let isSuspended: Bool
+    /// How many operations may run at the same time; nil if the queue sets no limit.
+    package let width: Int?
 }
 
 extension OperationQueue {
@@ -19,7 +21,8 @@ extension OperationQueue {
             QueueTotals(
                 added: state.ring.tail - state.barriersAdded, unfinished: state.operationCount,
                 barriersAdded: state.barriersAdded, unfinishedBarriers: state.barriers.count,
-                isSuspended: state.slots.isSuspended)
+                isSuspended: state.slots.isSuspended,
+                width: state.slots.isLimited ? state.slots.width : nil)
         }
     }
 }

@@ -85,7 +85,7 @@ final class OperationMeter: QueueObserver, @unchecked Sendable {
 
     func receive(_ event: QueueEvent, of operation: Operation, on thread: ThreadContext) {
         switch event {
-        case .willBeAdded, .waited, .ranOutOfTime, .returned: break
+        case .willBeAdded, .refused, .waited, .ranOutOfTime, .returned: break
         case .started(let attempt):
             guard !attempt.isBarrier, let waiting = attempt.waiting else { return }
             shard(of: thread)?.waiting.add(waiting)

@@ -26,8 +26,8 @@ final class QueueRecording: QueueObserver {
 
     func receive(_ event: QueueEvent, of operation: Operation, on thread: ThreadContext) {
         switch event {
-        case .willBeAdded, .ranOutOfTime: break
-        case .waited(let start, let end):
+        case .willBeAdded, .refused, .ranOutOfTime: break
+        case .waited(for: _, let start, let end):
             record(.waited, operation.identity, from: start, until: end, on: thread)
         case .started(let attempt): started(operation, attempt, on: thread)
         case .returned(let attempt, let error, _):

@@ -27,6 +27,8 @@ struct PoolLoad {
     var active = UrgencyCounts()
     /// The number of active workers that the monitor thread found asleep.
     var asleep = 0
+    /// The number of workers inside of the library's own waits.
+    var waiting = 0
     var cores: Int
 
     /// All threads, including threads that are being created.

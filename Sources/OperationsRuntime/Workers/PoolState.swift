@@ -208,6 +208,7 @@ struct PoolState {
 
     mutating func workerWillBlock(_ worker: WorkerID) -> Action {
         workerDone(worker)
+        load.waiting += 1
         return balance()
     }
 
@@ -215,6 +216,7 @@ struct PoolState {
     /// too many is then active; other workers park as they finish.
     mutating func workerDidUnblock(_ worker: WorkerID) -> Action {
         becameActive(worker)
+        load.waiting -= 1
         // An item that was about to be taken may now have to stay pending, and be watched.
         return balance()
     }

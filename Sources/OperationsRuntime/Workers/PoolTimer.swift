@@ -1,3 +1,5 @@
+import Synchronization
+
 /// An action that is scheduled to be called at a certain time.
 package protocol ScheduledAction: Sendable {
     /// Prevents the call of the action, unless the call has begun.
@@ -12,11 +14,14 @@ extension Task: ScheduledAction where Success == Void, Failure == Never {}
 /// So a thread that only manages lists never releases the objects that a user's action has
 /// captured.
 ///
-/// Unchecked: `ticket` is guarded by the timekeeper's lock.
+/// Unchecked: `ticket` is guarded by the timekeeper's lock, and so is `moment` until the timer is
+/// due.
 package final class PoolTimer: ScheduledAction, @unchecked Sendable {
     private let action: Locked<(@Sendable () -> Void)?>
     private let timekeeper: Timekeeper
     fileprivate var ticket: Heap<UInt64, PoolTimer>.Ticket?
+    /// When the action is to be called; 0 if that is at once.
+    fileprivate var moment: UInt64 = 0
 
     init(_ action: @escaping @Sendable () -> Void, of timekeeper: Timekeeper) {
         self.action = Locked(action)
@@ -24,7 +29,11 @@ package final class PoolTimer: ScheduledAction, @unchecked Sendable {
     }
 
     /// Calls the action, on a worker.
-    func fire() { takeAction()?() }
+    func fire() {
+        guard let action = takeAction() else { return }
+        if moment > 0 { timekeeper.willCall(dueAt: moment) }
+        action()
+    }
 
     package func cancel() {
         guard takeAction() != nil else { return }
@@ -41,12 +50,33 @@ package final class PoolTimer: ScheduledAction, @unchecked Sendable {
 final class Timekeeper: @unchecked Sendable {
     private let lock = SpinLock()
     private var timers = TimerList<PoolTimer>()
+    private let handler = Locked<(@Sendable (UInt64) -> Void)?>(nil)
+    private let hasHandler = Atomic<Bool>(false)
+
+    var latenessHandler: (@Sendable (UInt64) -> Void)? {
+        get { handler.withLock { $0 } }
+        set {
+            // The former handler is released without the lock.
+            _ = handler.withLock { handler in
+                hasHandler.store(newValue != nil, ordering: .relaxed)
+                defer { handler = newValue }
+                return handler
+            }
+        }
+    }
+
+    /// Reports by how much a timer is late whose action is called next.
+    fileprivate func willCall(dueAt moment: UInt64) {
+        guard hasHandler.load(ordering: .relaxed), let handler = latenessHandler else { return }
+        let now = continuousNanoseconds()
+        handler(now > moment ? now - moment : 0)
+    }
 
     /// - Returns: Whether the caller has to wake the monitor thread.
     func add(_ timer: PoolTimer, at moment: UInt64, now: UInt64) -> Bool {
         lock.withLock {
             let (ticket, callsMonitor) = timers.add(timer, at: moment, now: now)
-            timer.ticket = ticket
+            (timer.ticket, timer.moment) = (ticket, moment)
             return callsMonitor
         }
     }

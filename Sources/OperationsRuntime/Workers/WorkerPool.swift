@@ -356,6 +356,29 @@ package final class WorkerPool: @unchecked Sendable {
 
     // MARK: For reports
 
+    /// What the threads of the pool do now.
+    ///
+    /// - Complexity: O(active workers), with some system calls for each of them.
+    package static var counts: WorkerCounts {
+        let (load, active) = shared.lock.withLock {
+            (shared.state.load, shared.state.active.compactMap { shared.workers[$0.number] })
+        }
+        // Asked without the lock. A worker may have ended its item meanwhile, and counts as blocked
+        // then: it was at work a moment ago, so it is idle for less than a moment.
+        let asleep = active.count { $0.sample.isSleeping() == true }
+        return WorkerCounts(
+            active: load.active.sum - asleep, blocked: load.waiting + asleep,
+            idle: max(0, load.threads - load.active.sum - load.waiting),
+            limit: load.maximumThreads)
+    }
+
+    /// Receives by how many nanoseconds a timer was called too late, on the thread that calls it;
+    /// nil if nobody wants to know.
+    package static var latenessHandler: (@Sendable (UInt64) -> Void)? {
+        get { shared.timekeeper.latenessHandler }
+        set { shared.timekeeper.latenessHandler = newValue }
+    }
+
     /// What the worker does whose thread has the given number; nil if there is none.
     package static func activity(ofThread number: Int) -> ThreadActivity? {
         allWorkers.first { $0.has(thread: number) }?.activity
@@ -415,6 +438,20 @@ package final class WorkerPool: @unchecked Sendable {
         }
         perform(action)
     }
+}
+
+/// What the threads of the pool do at a moment.
+package struct WorkerCounts: Sendable, Equatable {
+    /// Those that run work, or wait for a processor.
+    package var active: Int
+    /// Those that run work and wait inside of it: in the kernel, or in a wait of this library.
+    package var blocked: Int
+    /// Those that wait for work, with those that are being created.
+    package var idle: Int
+    /// The most threads that there may be.
+    package var limit: Int
+
+    package static let none = WorkerCounts(active: 0, blocked: 0, idle: 0, limit: 0)
 }
 
 /// A thread that the monitor thread has to make.

@@ -23,6 +23,8 @@ final class OperationMetrics: Sendable {
     private let added: Counter
     private let retried: Counter
     private let waiting: CoreMetrics.Timer
+    private let budget: CoreMetrics.Timer
+    private let rate: CoreMetrics.Timer
     private let ended: [Counter]
     private let running: [CoreMetrics.Timer]
 
@@ -43,6 +45,8 @@ final class OperationMetrics: Sendable {
         pending = meter("operations.pending")
         executing = meter("operations.executing")
         waiting = timer("operations.waiting.duration")
+        budget = timer("operations.permits.waiting.duration", [("operation.permits", "budget")])
+        rate = timer("operations.permits.waiting.duration", [("operation.permits", "rate")])
         ended = Outcome.allCases.filter { $0 != .retried }
             .map { counter("operations.ended", [("operation.outcome", $0.rawValue)]) }
         running = Outcome.allCases
@@ -59,6 +63,11 @@ final class OperationMetrics: Sendable {
         pending.add(-1)
         executing.add(1)
         if let time { waiting.record(time) }
+    }
+
+    /// - Parameter areTokens: whether the operation has waited for a rate limit.
+    func permitsCame(after time: Duration, areTokens: Bool) {
+        (areTokens ? rate : budget).record(time)
     }
 
     /// - Parameter time: how long the attempt ran, if that is known.
@@ -109,7 +118,7 @@ extension OperationMetrics.Outcome {
 }
 
 extension CoreMetrics.Timer {
-    fileprivate func record(_ duration: Duration) {
+    func record(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
         recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }

@@ -17,6 +17,8 @@ final class QueueMetrics: Sendable {
     /// The metrics of all operations, or of the operations with names beyond the limit of names.
     private let common: OperationMetrics
     private let stalls: Counter
+    private let refused: Counter
+    private let dropped: Counter
     private let state = Locked(State())
 
     init(queue: String, options: TelemetryOptions, in factory: any MetricsFactory) {
@@ -24,8 +26,17 @@ final class QueueMetrics: Sendable {
         nameLimit = options.includesOperationNames ? max(0, options.operationNameLimit) : nil
         let name = options.includesOperationNames ? [("operation.name", "other")] : []
         common = OperationMetrics([("operation.queue", queue)] + name, in: factory)
-        stalls = Counter(
-            label: "operations.stalls", dimensions: [("operation.queue", queue)], factory: factory)
+        func counter(_ label: String) -> Counter {
+            Counter(label: label, dimensions: [("operation.queue", queue)], factory: factory)
+        }
+        stalls = counter("operations.stalls")
+        refused = counter("operations.refused")
+        dropped = counter("operations.dropped")
+    }
+
+    /// Returns what the sampler needs to know of the queue.
+    func sampled(_ queue: OperationQueue, every interval: Duration) -> SampledQueue {
+        SampledQueue(queue, named: self.queue, every: interval, in: factory)
     }
 
     func metrics(of operation: Operation) -> OperationMetrics {
@@ -48,6 +59,12 @@ final class QueueMetrics: Sendable {
     }
 
     func stalled() { stalls.increment() }
+
+    /// An operation was not added, because the queue is full.
+    func operationRefused() { refused.increment() }
+
+    /// An operation was cancelled, because the queue is full.
+    func operationDropped() { dropped.increment() }
 
     func close() {
         let named = state.withLock { state in

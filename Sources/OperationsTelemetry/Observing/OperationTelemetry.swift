@@ -18,6 +18,8 @@ final class OperationTelemetry: OperationObserver {
 
         var phase = Phase.pending
         var attempts = 0
+        /// How long the operation has waited for its turn, before it had to wait for permits.
+        var waiting = Duration.zero
         var span: OperationSpan?
         /// The context of the span, kept after the span has ended.
         var lastContext: ServiceContext?
@@ -56,13 +58,15 @@ final class OperationTelemetry: OperationObserver {
 
     func operationStarted(_ operation: Operation, waiting: Duration?) {
         if isLate { return }
-        let isChange = state.withLock { state in
-            guard state.phase == .pending else { return false }
+        let before: Duration? = state.withLock { state in
+            guard state.phase == .pending else { return nil }
             state.phase = .executing
             state.attempts += 1
-            return true
+            defer { state.waiting = .zero }
+            return state.waiting
         }
-        guard isChange else { return }
+        guard let before else { return }
+        let waiting = waiting.map { $0 + before }
         metrics?.attemptBegan(waiting: waiting)
         beginSpan(of: operation, waiting: waiting)
     }
@@ -81,6 +85,16 @@ final class OperationTelemetry: OperationObserver {
             return true
         }
         if !isInTime { span.abandon() }
+    }
+
+    func operationWaited(for wait: QueueWait, _ time: Duration) {
+        if isLate { return }
+        switch wait {
+        case .others: break
+        case .slot: state.withLock { $0.waiting += time }
+        case .permits: metrics?.permitsCame(after: time, areTokens: false)
+        case .tokens: metrics?.permitsCame(after: time, areTokens: true)
+        }
     }
 
     func operationRanOutOfTime(_ operation: Operation, _ error: any Error) {
@@ -123,6 +137,7 @@ final class OperationTelemetry: OperationObserver {
         let outcome = OperationMetrics.Outcome(end)
         metrics?.operationEnded(
             outcome, running: end.running, hadBegun: last.phase == .executing)
+        if case .displaced = end.reason, metrics != nil { telemetry.metrics?.operationDropped() }
         if end.outcome != .finished {
             telemetry.logEnd(of: operation, end, in: parent.map { lastContext ?? $0 })
         }

@@ -19,7 +19,9 @@ final class QueueTelemetry: Sendable {
     private let isOver = Atomic<Bool>(false)
     private let stallLimit: Duration?
     private let operationLimit: Duration?
+    private let samplingInterval: Duration?
     private let stalls = Locked<OperationQueueStallReports?>(nil)
+    private let samples = Locked<SampledQueue?>(nil)
 
     init(
         queue: String, logger: Logger?, metrics: (any MetricsFactory)?, tracer: (any Tracer)?,
@@ -31,10 +33,11 @@ final class QueueTelemetry: Sendable {
         self.tracer = tracer
         stallLimit = log == nil && metrics == nil ? nil : options.stallLimit
         operationLimit = options.operationLimit
+        samplingInterval = options.samplingInterval
     }
 
     /// The queue no longer exists, so there is nothing left to report.
-    deinit { stalls.withLock { $0 }?.end() }
+    deinit { endLooking() }
 
     /// Whether there is any backend to report to.
     var isWanted: Bool { log != nil || metrics != nil || tracer != nil }
@@ -54,6 +57,23 @@ final class QueueTelemetry: Sendable {
             return isOver.load(ordering: .acquiring)
         }
         if isLate { reports.end() }
+    }
+
+    /// Samples the queue, and the worker threads, for the metrics.
+    func sample(_ queue: OperationQueue) {
+        guard let metrics, let samplingInterval else { return }
+        let sampled = metrics.sampled(queue, every: samplingInterval)
+        MetricsSampler.shared.add(sampled)
+        let isLate = samples.withLock { samples in
+            samples = sampled
+            return isOver.load(ordering: .acquiring)
+        }
+        if isLate { MetricsSampler.shared.remove(sampled) }
+    }
+
+    private func endLooking() {
+        stalls.withLock { $0 }?.end()
+        if let sampled = samples.withLock({ $0 }) { MetricsSampler.shared.remove(sampled) }
     }
 
     /// Whether the queue reports to nothing but a logger. Operations then need no telemetry of
@@ -95,7 +115,7 @@ final class QueueTelemetry: Sendable {
     /// Logs an event of an operation without telemetry of its own.
     func logEvent(_ event: QueueEvent, of operation: Operation) {
         switch event {
-        case .willBeAdded, .waited, .started, .ended(_, .finished): break
+        case .willBeAdded, .refused, .waited, .started, .ended(_, .finished): break
         case .ranOutOfTime(let error): log?.ranOutOfTime(operation, error)
         case .returned(let attempt, let error, let delay):
             log?.returned(
@@ -123,7 +143,7 @@ final class QueueTelemetry: Sendable {
     func end() {
         isOver.store(true, ordering: .releasing)
         metrics?.close()
-        stalls.withLock { $0 }?.end()
+        endLooking()
     }
 
     /// Ends the reports of operations that were added while this was the queue's telemetry.

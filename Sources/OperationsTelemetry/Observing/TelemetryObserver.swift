@@ -34,9 +34,12 @@ final class TelemetryObserver: QueueObserver {
 
     func receive(_ event: QueueEvent, of operation: Operation, on thread: ThreadContext) {
         if case .willBeAdded = event { return willAdd(operation) }
+        if case .refused = event { return refused() }
         guard let telemetry = operation.telemetry else { return log(event, of: operation) }
         switch event {
-        case .willBeAdded, .waited: break
+        case .willBeAdded, .refused: break
+        case .waited(for: let wait, let start, let end):
+            telemetry.operationWaited(for: wait, .nanoseconds(Int64(clamping: end - start)))
         case .started(let attempt):
             telemetry.operationStarted(operation, waiting: .nanoseconds(attempt.waiting))
         case .ranOutOfTime(let error): telemetry.operationRanOutOfTime(operation, error)
@@ -53,12 +56,17 @@ final class TelemetryObserver: QueueObserver {
     /// Logs what is worth a message, of an operation without telemetry of its own.
     private func log(_ event: QueueEvent, of operation: Operation) {
         switch event {
-        case .willBeAdded, .waited, .started, .ended(_, .finished): return
+        case .willBeAdded, .refused, .waited, .started, .ended(_, .finished): return
         case .ranOutOfTime, .returned, .ended: break
         }
         guard !operation.isBarrier, let telemetry = current.withLock({ $0 }), telemetry.onlyLogs
         else { return }
         telemetry.logEvent(event, of: operation)
+    }
+
+    private func refused() {
+        guard let telemetry = current.withLock({ $0 }), !telemetry.hasEnded else { return }
+        telemetry.metrics?.operationRefused()
     }
 
     private func willAdd(_ operation: Operation) {

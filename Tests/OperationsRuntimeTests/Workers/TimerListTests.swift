@@ -164,6 +164,30 @@ struct PoolTimerTests {
         #expect(count.value == 0)
     }
 
+    @Test func latenessCountsFromWhenTheTimerWasDue() {
+        let late = Locked<[UInt64]>([])
+        let keeper = Timekeeper()
+        func timer(dueBefore nanoseconds: UInt64) -> PoolTimer {
+            let (timer, now) = (PoolTimer({}, of: keeper), continuousNanoseconds())
+            _ = keeper.add(timer, at: now - nanoseconds, now: now)
+            return timer
+        }
+        // Nobody wants to know.
+        timer(dueBefore: 7).fire()
+        keeper.latenessHandler = { nanoseconds in late.withLock { $0.append(nanoseconds) } }
+        let start = continuousNanoseconds()
+        timer(dueBefore: 1_000_000_000).fire()
+        let most = 1_000_000_000 + continuousNanoseconds() - start
+        let cancelled = timer(dueBefore: 5)
+        cancelled.cancel()
+        cancelled.fire()
+        // One that is called at once is not late.
+        PoolTimer({}, of: keeper).fire()
+        let seen = late.withLock { $0 }
+        #expect(seen.count == 1)
+        #expect(seen.allSatisfy { (1_000_000_000...most).contains($0) })
+    }
+
     /// In any order; those that are cancelled do not come, all others do.
     @Test(arguments: seeds(1)) func hundredThousandTimersComeOrAreCancelled(seed: UInt64) async {
         var random = SplitMix64(seed: seed)

@@ -29,6 +29,7 @@ struct QueueObserverTests {
             case .willBeAdded:
                 if let name = operation.name { #expect(operation.accept(Marking(name))) }
                 record(operation, "added")
+            case .refused: record(operation, "refused")
             case .waited: break
             case .started(let attempt):
                 #expect(attempt.start > 0 && attempt.end == 0)

@@ -17,8 +17,14 @@ struct ClientLimit: RouterMiddleware {
         _ request: Request, context: ClientContext,
         next: (Request, ClientContext) async throws -> Response
     ) async throws -> Response {
+        try await turn(of: context.client)
+        return try await next(request, context)
+    }
+
+    /// Waits for the turn of a request.
+    func turn(of client: String) async throws {
         let turn = requests.tryAdd(
-            "turn", .rate(limit, by: context.client), .deadline(in: .seconds(1)), capacity: 1_000
+            "turn", .rate(limit, by: client), .deadline(in: .seconds(1)), capacity: 1_000
         ) {}
         guard let turn else { throw HTTPError(.serviceUnavailable) }
         do {
@@ -26,6 +32,5 @@ struct ClientLimit: RouterMiddleware {
         } catch is OperationDeadlineExceeded {
             throw HTTPError(.tooManyRequests, headers: [.retryAfter: "1"])
         }
-        return try await next(request, context)
     }
 }

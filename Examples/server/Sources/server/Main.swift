@@ -2,6 +2,7 @@
 //
 // usage: server [folder] [port]
 
+import CoreMetrics
 import DurableJobFiles
 import DurableJobs
 import DurableJobsTelemetry
@@ -24,9 +25,11 @@ struct Server {
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true)
 
-        // Metrics and traces go nowhere until the program bootstraps a backend here, before the
-        // first report: MetricsSystem.bootstrap(…), InstrumentationSystem.bootstrap(…).
+        // Before the first report. Traces go nowhere until the program bootstraps a backend here:
+        // InstrumentationSystem.bootstrap(…).
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
+        let metrics = PrometheusMetrics()
+        MetricsSystem.bootstrap(metrics)
         var logger = Logger(label: "server")
         if let level = ProcessInfo.processInfo.environment["LOG_LEVEL"] {
             logger.logLevel = Logger.Level(rawValue: level) ?? .info
@@ -41,31 +44,41 @@ struct Server {
         let requests = OperationQueue(name: "requests")
         let background = OperationQueue(name: "background", width: 1)
         for queue in [requests, background] { queue.reportTelemetry(logger: logger) }
-        // `jobs` reports how jobs fail. So this queue only has metrics and traces to add.
-        pixels.reportTelemetry(logger: nil)
+        // A job ends within thirty seconds, or ignores its timeout.
+        var limits = TelemetryOptions()
+        limits.operationLimit = .seconds(45)
+        pixels.reportTelemetry(logger: logger, options: limits)
 
         background.add("statistics", .every(.seconds(60))) { [logger] in
             let counts = try await jobs.counts()
-            logger.info("Jobs: \(counts)")
+            logger.debug("Jobs: \(counts)")
         }
 
         var options = JobWorker.Options()
         options.values.provide(Thumbnail.Folder(path: folder))
         let worker = JobWorker(jobs, performing: [Thumbnail.self], on: pixels, options: options)
         let application = Application(
-            router: router(jobs, requests),
+            router: router(jobs, requests, metrics),
             configuration: .init(address: .hostname("127.0.0.1", port: port)), logger: logger)
 
         // They end in the reverse order: first the server, then the worker, then the queues.
-        let group = ServiceGroup(
-            configuration: .init(
-                services: [
-                    QueueService([background, requests], grace: .seconds(5), logger: logger),
-                    worker, application,
-                ],
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-        try await group.run()
+        var configuration = ServiceGroupConfiguration(
+            services: [
+                QueueService([background, requests], grace: .seconds(5), logger: logger),
+                worker, application,
+            ],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        // A client that keeps its connection open would keep the server from ending. After this
+        // time everything that still runs is cancelled, and after five more the process ends.
+        configuration.maximumGracefulShutdownDuration = .seconds(20)
+        configuration.maximumCancellationDuration = .seconds(5)
+        try await ServiceGroup(configuration: configuration).run()
         await jobs.close()
+        if pixels.operationCount > 0 {
+            // Their jobs were handed back. Another worker will run them.
+            let explanation = "\(pixels.explain())".split(separator: "\n").joined(separator: " ")
+            logger.warning("Jobs did not end when they were cancelled: \(explanation)")
+        }
         logger.info("Ended")
     }
 }

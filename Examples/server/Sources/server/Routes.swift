@@ -30,18 +30,29 @@ struct Health: ResponseEncodable {
 
 /// Makes the routes of the server.
 ///
-/// - Parameter requests: the queue in which requests wait for their turn.
-func router(_ jobs: JobQueue, _ requests: OperationQueue) -> Router<ClientContext> {
+/// - Parameters:
+///   - requests: the queue in which requests wait for their turn.
+///   - metrics: what `/metrics` shows.
+func router(
+    _ jobs: JobQueue, _ requests: OperationQueue, _ metrics: PrometheusMetrics
+) -> Router<ClientContext> {
     let router = Router(context: ClientContext.self)
     // These three report to the systems that the program has bootstrapped.
     router.add(middleware: TracingMiddleware())
     router.add(middleware: MetricsMiddleware())
-    router.add(middleware: LogRequestsMiddleware(.info))
+    router.add(middleware: LogRequestsMiddleware(.debug))
 
     router.get("health") { _, _ in
         let counts = try await jobs.counts().map { ("\($0)", $1) }
         return Health(
             jobs: Dictionary(uniqueKeysWithValues: counts), requestsInLine: requests.operationCount)
+    }
+
+    router.get("metrics") { _, _ in
+        Response(
+            status: .ok,
+            headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+            body: .init(byteBuffer: ByteBuffer(string: metrics.text)))
     }
 
     let limited = router.group().add(
@@ -54,6 +65,10 @@ func router(_ jobs: JobQueue, _ requests: OperationQueue) -> Router<ClientContex
         }
         guard (16...1024).contains(thumbnail.size) else {
             throw HTTPError(.badRequest, message: "the size can be 16 to 1024")
+        }
+        // What a stranger gets wrong is no job that fails, which somebody would have to look at.
+        guard thumbnail.photoExists else {
+            throw HTTPError(.notFound, message: "there is no photo '\(thumbnail.photo)'")
         }
         // A second request for the same thumbnail gets the job of the first one.
         let job = try await jobs.enqueue(
@@ -78,12 +93,15 @@ func router(_ jobs: JobQueue, _ requests: OperationQueue) -> Router<ClientContex
     }
 
     @Sendable func status(of job: JobHandle<String>) async throws -> JobStatus {
-        guard let info = try await jobs.info(job.id) else {
-            throw HTTPError(.notFound, message: "there is no job \(job.id)")
+        while let info = try await jobs.info(job.id) {
+            let explanation = try await jobs.explain(job.id)
+            // The job may have gone on in between. State and explanation belong together.
+            guard try await jobs.info(job.id)?.state == info.state else { continue }
+            return JobStatus(
+                id: job.id, state: "\(info.state)", explanation: explanation,
+                file: info.state == .completed ? try await job.value : nil)
         }
-        return JobStatus(
-            id: job.id, state: "\(info.state)", explanation: try await jobs.explain(job.id),
-            file: info.state == .completed ? try await job.value : nil)
+        throw HTTPError(.notFound, message: "there is no job \(job.id)")
     }
     return router
 }

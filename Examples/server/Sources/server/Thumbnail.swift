@@ -27,9 +27,14 @@ struct Thumbnail: Job {
         return file
     }
 
+    /// Stands for a look whether the photo exists.
+    var photoExists: Bool { !photo.hasPrefix("missing") }
+
     /// Stands for reading the photo and making it smaller.
     private func picture() throws -> Data {
-        if photo.hasPrefix("missing") { throw PermanentFailure("there is no photo '\(photo)'") }
+        if photo.hasPrefix("damaged") { throw PermanentFailure("'\(photo)' cannot be read") }
+        // A disk that does not answer: no cancellation ends the call.
+        if photo.hasPrefix("hanging") { Thread.sleep(forTimeInterval: 3_600) }
         var picture = Data("P5 \(size) \(size) 255\n".utf8)
         for row in 0..<size {
             try Operation.checkCancellation()
