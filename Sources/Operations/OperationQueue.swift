@@ -203,7 +203,7 @@ open class OperationQueue: @unchecked Sendable, CustomStringConvertible,
     @available(
         *, noasync,
         message:
-            "write: await queue.addOperations(…), at the top level of main.swift inside a function"
+            "write: await queue.addOperations(…); at the top level of main.swift, where await finds no other method, call it in a function"
     )
     open func addOperations(_ operations: [Operation], waitUntilFinished wait: Bool) {
         add(operations)

@@ -5,15 +5,16 @@ import Synchronization
 public enum OperationsDiagnostics {
     /// Something that is probably a mistake.
     public enum Finding: Sendable, CustomStringConvertible {
-        /// Operations that wait for each other, by name; the first name is repeated at the end. At
-        /// least one operation in a queue waits for them, or is one of them.
+        /// Operations that wait for each other, by name in quotes, as in messages; one without a
+        /// name has its place or its class. The first is repeated at the end. At least one
+        /// operation in a queue waits for them, or is one of them.
         case dependencyCycle([String])
         /// Operations that wait for each other, by name, not only because they depend on each
         /// other: a barrier, a strict order, a group or a wait in a body holds some of them back.
         /// The first name is repeated at the end. The sentence says for each what it waits for.
         case circularWait([String], because: String)
         /// The main thread waits for the operation or queue named here, while operations of the
-        /// main queue, or of that queue, wait for the main thread.
+        /// main queue, or of that queue, or bodies on the main actor wait for the main thread.
         case mainThreadWait(String)
         /// An operation failed, and nothing read its error or result before the operation, and
         /// every operation that was cancelled because of it, was released.
@@ -35,6 +36,9 @@ public enum OperationsDiagnostics {
         /// A task has waited for a second for a queue of a test scheduler, or for an operation of
         /// it, and nothing runs the scheduler. Reported once between two runs of a scheduler.
         case idleTestScheduler(queue: String)
+        /// A queue was shut down by a signal, and a second after its grace period these operations
+        /// have not ended.
+        case leftAfterShutDown(queue: String, operations: [String])
         /// A mistake that did not stop the program, because ``OperationsDiagnostics/mistakePolicy``
         /// is ``MistakePolicy/report``.
         case misuse(OperationMisuse)
@@ -70,6 +74,11 @@ public enum OperationsDiagnostics {
                 "a task has waited for a second for \(queue), and nothing runs the test scheduler of that "
                     + "queue. Let the scheduler call the code under test: "
                     + "try await scheduler.run { try await … }"
+            case .leftAfterShutDown(let queue, let operations):
+                "\(queue) was shut down, and does not end, because \(operations.listed) "
+                    + "\(operations.count == 1 ? "has" : "have") not heeded the cancellation a second "
+                    + "ago. Let onCancel stop what a body waits for, or leave the process after "
+                    + "finished(within:)"
             case .misuse(let misuse):
                 misuse.description
             }
@@ -98,14 +107,14 @@ public enum OperationsDiagnostics {
     ///
     /// - **A call that cannot work** (an operation is added twice, or started while it is in a
     ///   queue, or told to depend on itself; a width is negative) is reported, and has no effect.
-    ///   Each operation that the call was to add, and that no queue has or has had, is cancelled
-    ///   because of the mistake, and ends. So nothing waits for it for ever, and
-    ///   ``TypedOperation/value`` throws an ``OperationCancellation`` with the mistake.
+    ///   Each operation that the call was to add, and that no queue has or has had, fails with the
+    ///   ``OperationMisuse``, which ``TypedOperation/value`` throws. So nothing waits for it for
+    ///   ever. One that cannot join another one by its key is an operation of its own.
     /// - **A wait that can never end**, inside an operation, is reported and given up. The
-    ///   operation that waits is cancelled because of the mistake. ``TypedOperation/value`` throws
-    ///   the ``OperationMisuse``. The waits that return nothing return although what they wait for
-    ///   has not finished: code after them must call ``Operation/checkCancellation()`` before it
-    ///   relies on that.
+    ///   operation that waits fails with the ``OperationMisuse`` and is cancelled, so its scope
+    ///   ends with that error. An awaited ``TypedOperation/value`` throws the same. The waits that
+    ///   return nothing return although what they wait for has not finished: code after them must
+    ///   call ``Operation/checkCancellation()`` before it relies on that.
     ///
     /// Two kinds of mistakes stop the program in any case, because there is nothing safe to go on
     /// with: arguments outside of their range when something is made (a budget of −1 permits), and

@@ -47,6 +47,10 @@ extension OperationsDiagnostics {
                 message = "All worker threads are blocked while work waits for one"
                 metadata["threads"] = "\(threads)"
                 metadata["waiting"] = "\(waiting)"
+            case .leftAfterShutDown(let queue, let operations):
+                message = "A queue that was shut down does not end"
+                metadata["operation.queue"] = "\(queue)"
+                metadata["operations"] = .array(operations.map { .string($0.unquoted) })
             case .misuse(let misuse):
                 logger.error(
                     "The program has made a mistake with an operation, which was refused",

@@ -11,7 +11,11 @@ import OperationsRuntime
 /// The limit is a token bucket. The bucket holds `burst` tokens and is full at first; a token comes
 /// in each 5,000th part of the hour here. Each attempt of an operation takes a token when it
 /// begins. So at most `burst` operations start at once, and over a longer time as many as tokens
-/// come. An operation that is cancelled before it begins takes none.
+/// come: in a period, at most `limit` + `burst`. `RateLimit(10, per: .seconds(1))` may start 20
+/// operations in its first second, ten of them at once; with `burst: 1`, one starts every 100 ms,
+/// and no second has more than 11. For a server that counts strictly, choose `burst: 1`, or a limit
+/// and a burst that together are what it allows. An operation that is cancelled before it begins
+/// takes none.
 ///
 /// An operation for which there is no token waits in line, without a slot of its queue. In the line
 /// the ``Operation/queuePriority`` decides, and then the order in which the queues reached the

@@ -20,8 +20,8 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
         case duplicateOperation
         /// The operation was to depend on itself.
         case selfDependency
-        /// The dependency would close a cycle. The names are those of the cycle's members: each
-        /// waits for the next, and the first is repeated at the end.
+        /// The dependency would close a cycle. The names are those of the cycle's members in
+        /// quotes, as in messages: each waits for the next, and the first is repeated at the end.
         case dependencyCycle([String])
         /// A block was added to an operation that has begun to execute.
         case blockAddedAfterStart
@@ -39,6 +39,8 @@ public struct OperationMisuse: Error, Sendable, Equatable, CustomStringConvertib
         case traitsAppliedTooLate
         /// An operation waits, in its body, for what can never end before the body has.
         case endlessWait
+        /// An operation was to join another one by its key, whose result is of another type.
+        case otherResultType
     }
 
     /// The kind of misuse, for programs.
@@ -176,15 +178,24 @@ extension OperationMisuse {
         guard OperationsDiagnostics.mistakePolicy == .report else { misuse(description) }
         OperationsDiagnostics.handler(.misuse(self))
         for operation in operations where operation.status.isUntouched {
-            operation.cancel(because: .misuse(self))
+            fail(operation)
             operation.start()
         }
     }
 
-    /// As ``refuse(adding:)``, for a wait inside an operation, which is cancelled.
+    /// As ``refuse(adding:)``, for a wait inside an operation, which fails and is cancelled.
     func refuse(waitInside operation: Operation?) {
         refuse()
-        operation?.cancel(because: .misuse(self))
+        if let operation { fail(operation) }
+    }
+
+    /// Lets the operation fail because of the mistake, so that its scope and its dependents learn
+    /// of it, and cancels it.
+    private func fail(_ operation: Operation) {
+        operation.fail(self)
+        // The mistake was reported already.
+        operation.failureRecord?.observe()
+        operation.cancel(because: .misuse(self))
     }
 }
 
@@ -198,6 +209,26 @@ extension OperationMisuse {
         Self(
             .traitsAppliedTooLate,
             "\(operation) takes no more traits: apply them before it is added to a queue")
+    }
+
+    static func joining(
+        _ other: Operation, with key: some CustomStringConvertible, in queue: String,
+        by type: Any.Type
+    ) -> Self {
+        Self(
+            .otherResultType,
+            "\(other.label) with the key \(key) is under way in \(queue) and is a "
+                + "\(Swift.type(of: other)), not a \(type): use different keys for operations with "
+                + "different results")
+    }
+
+    static func sharing(
+        with key: some CustomStringConvertible, in queue: String, by type: Any.Type
+    ) -> Self {
+        Self(
+            .otherResultType,
+            "shared work with the key \(key) is under way in \(queue) and does not return \(type): "
+                + "use different keys for work with different results")
     }
 
     static func ownWait(by operation: some CustomStringConvertible) -> Self {

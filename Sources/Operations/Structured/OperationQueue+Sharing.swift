@@ -77,9 +77,10 @@ extension OperationQueue {
         let input = outer?.add(.init(work: work, ticket: ticket, priority: priority))
         defer { if let input { outer?.removeInput(input) } }
         guard let shared = work.operation as? TypedOperation<Output> else {
-            misuse(
-                "shared work with the key \(key) is under way in \(label) and does not return "
-                    + "\(Output.self): use different keys for work with different results")
+            let misuse = OperationMisuse.sharing(with: key, in: label, by: Output.self)
+            misuse.refuse()
+            if work.leave(ticket), !work.isKept { table.forget(key, of: work) }
+            throw misuse
         }
         await shared.finishedUnlessCancelled()
         let hasFinished = shared.status.phase == .finished

@@ -38,6 +38,14 @@ extension OperationQueue {
     public final func shutDown(
         grace time: Duration = .seconds(20), cancelsWaiting: Bool = false
     ) async {
+        await shutDown(grace: time, cancelsWaiting: cancelsWaiting, reporting: nil)
+    }
+
+    /// - Parameter isReported: whether it was reported already that operations do not heed their
+    ///   cancellation; nil if nobody wants to know.
+    final func shutDown(
+        grace time: Duration, cancelsWaiting: Bool, reporting isReported: Locked<Bool>?
+    ) async {
         if isMain { misuse("the main queue cannot be shut down: it is not the program's own") }
         insert(RefusingStep())
         if cancelsWaiting {
@@ -52,12 +60,26 @@ extension OperationQueue {
         await withTaskCancellationHandler {
             if time > .zero, await finished(within: time.limitedToLongestTime) { return }
             // Again and again: an addition may have been under way when the queue was shut down.
+            var rounds = 0
             repeat {
                 cancelRest()
+                if let isReported, rounds == 10 { reportRest(unless: isReported) }
+                rounds += 1
             } while await !finished(within: .milliseconds(100))
         } onCancel: {
             cancelRest()
         }
+    }
+
+    private func reportRest(unless isReported: Locked<Bool>) {
+        let names = allOperations().filter { $0.status.phase == .executing }.map(\.label)
+        guard !names.isEmpty else { return }
+        let isFirst = isReported.withLock { isReported in
+            defer { isReported = true }
+            return !isReported
+        }
+        guard isFirst else { return }
+        OperationsDiagnostics.handler(.leftAfterShutDown(queue: label, operations: names))
     }
 
     /// Cancels the operations that were not cancelled before.

@@ -32,7 +32,10 @@ extension OperationQueue {
     /// so the shutdown begins however many threads the program blocks: the workers, those of
     /// Dispatch, and those of Swift's own pool, on which a `ServiceGroup` waits for its signals.
     /// The process ends only if something waits for the queue and then returns from `main`, or
-    /// calls `exit`.
+    /// calls `exit`. A second after the grace period, operations that have not heeded their
+    /// cancellation are a finding
+    /// (``OperationsDiagnostics/Finding/leftAfterShutDown(queue:operations:)``). To end the process
+    /// in any case, wait with ``finished(within:)``.
     ///
     /// Several queues may wait for the same signal. Another handler of the signal, by `signal`,
     /// Dispatch or a `ServiceGroup`, does not get along with this one: the later one gets the
@@ -52,7 +55,7 @@ extension OperationQueue {
     ) -> ShutdownOnSignals {
         if isMain { misuse("the main queue cannot be shut down: it is not the program's own") }
         let entry = QueueRegistry.entry(of: self)
-        let count = Locked(0)
+        let (count, isReported) = (Locked(0), Locked(false))
         let registration = SignalThread.handle(([first] + more).map(\.rawValue)) { _ in
             guard let queue = entry.queue else { return false }
             let number = count.withLock { count in
@@ -63,7 +66,8 @@ extension OperationQueue {
             // The task runs on the thread that it makes: all others may be blocked.
             Task.detached(executorPreference: OwnThreadExecutor(named: "Operation-stop")) {
                 await queue.shutDown(
-                    grace: number == 1 ? time : .zero, cancelsWaiting: cancelsWaiting)
+                    grace: number == 1 ? time : .zero, cancelsWaiting: cancelsWaiting,
+                    reporting: isReported)
             }
             return true
         }

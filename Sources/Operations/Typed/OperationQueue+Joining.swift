@@ -12,10 +12,9 @@ extension OperationQueue {
             let other = isAdded ? keys.join(key, with: operation) : keys.joinable(key)
         else { return nil }
         guard let joined = other as? TypedOperation<Output> else {
-            misuse(
-                "\(other.label) with the key \(key) is under way in \(label) and is a "
-                    + "\(type(of: other)), not a \(type(of: operation)): use different keys for "
-                    + "operations with different results")
+            OperationMisuse.joining(other, with: key, in: label, by: type(of: operation)).refuse()
+            // Without the key, the operation is one of its own.
+            return nil
         }
         return joined
     }

@@ -173,7 +173,14 @@ extension OperationQueue {
 extension TypedOperation {
     /// Makes an operation whose body runs on the main actor.
     convenience init(onMainActor body: @escaping @MainActor @Sendable () throws -> Output) {
-        let hop: nonisolated(nonsending) @Sendable () async throws -> Output = { try await body() }
+        let onMainActor: @MainActor @Sendable () throws -> Output = {
+            MainActorBodies.bodyBegins()
+            return try body()
+        }
+        let hop: nonisolated(nonsending) @Sendable () async throws -> Output = {
+            MainActorBodies.bodyWaits()
+            return try await onMainActor()
+        }
         self.init(body: hop)
     }
 }

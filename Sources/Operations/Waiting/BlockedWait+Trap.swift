@@ -156,6 +156,7 @@ extension Operation {
     final func blockThread(at latch: Latch) {
         CancelRound.willBlock()
         OperationsDiagnostics.waitBegins(for: label, in: retainedQueue())
+        defer { OperationsDiagnostics.waitEnds() }
         suspectSilence()
         promoteForWait()
         latch.waitOnWorker(for: .operation(self))
@@ -183,6 +184,7 @@ extension OperationQueue {
     final func blockThread(at latch: Latch) {
         CancelRound.willBlock()
         OperationsDiagnostics.waitBegins(for: "the operations of \(label)", in: self)
+        defer { OperationsDiagnostics.waitEnds() }
         promoteAllForWait()
         latch.waitOnWorker(for: .queue(self))
     }
@@ -197,10 +199,18 @@ extension OperationsDiagnostics {
     static func waitBegins(
         for name: @autoclosure () -> String, in queue: @autoclosure () -> OperationQueue?
     ) {
-        guard MainThread.isCurrent,
-            OperationQueue.main.operationCount > 0 || queue()?.runsOnMainThread == true
+        guard MainThread.isCurrent else { return }
+        let isHeldUp = MainActorBodies.mainThreadBlocks(for: name())
+        guard
+            isHeldUp || OperationQueue.main.operationCount > 0
+                || queue()?.runsOnMainThread == true
         else { return }
         handler(.mainThreadWait(name()))
+    }
+
+    /// The wait that ``waitBegins(for:in:)`` was called for has ended.
+    static func waitEnds() {
+        if MainThread.isCurrent { MainActorBodies.mainThreadGoesOn() }
     }
 }
 

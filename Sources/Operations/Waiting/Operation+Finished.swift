@@ -11,7 +11,9 @@ extension Operation {
 
     /// Suspends the calling task until the operation has finished, or until the time limit passes.
     ///
-    /// Cancelling the task does not end the wait, and the wait does not affect the operation.
+    /// Cancelling the task does not end the wait, and the wait does not affect the operation. The
+    /// limit is by the clock of the operation's queue: for a queue of a test scheduler, it passes
+    /// only while something runs the scheduler.
     ///
     /// - Returns: Whether the operation has finished.
     public final func finished(within limit: Duration) async -> Bool {
@@ -56,6 +58,9 @@ extension OperationQueue {
     public final func finished() async { await waitUntilAllOperationsAreFinished() }
 
     /// Suspends the calling task until the queue is empty, or until the time limit passes.
+    ///
+    /// Cancelling the task does not end the wait. The limit is by the queue's clock: for a queue of
+    /// a test scheduler, it passes only while something runs the scheduler.
     ///
     /// - Returns: Whether the queue became empty in time.
     public final func finished(within limit: Duration) async -> Bool {

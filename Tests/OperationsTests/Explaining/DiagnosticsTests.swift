@@ -118,6 +118,41 @@ struct DiagnosticsTests {
         }
     }
 
+    /// A body on the main actor that begins while the main thread waits, or before.
+    @Test(arguments: [true, false])
+    func waitOfMainThreadForBodyOnMainActorIsReported(beginsBefore: Bool) async {
+        await #expect(processExitsWith: .success) { [beginsBefore] in
+            let found = TestRecorder<String>()
+            let (passed, queue) = (Signal(), OperationQueue(name: "pages"))
+            await MainActor.run {
+                let end = BlockOperation {}
+                queue.isSuspended = true
+                queue.add("show") { @MainActor in }
+                let messages = findings {
+                    // The handler lets the wait end.
+                    OperationsDiagnostics.handler = {
+                        [inner = OperationsDiagnostics.handler] finding in
+                        inner(finding)
+                        end.start()
+                        passed.send()
+                    }
+                    if beginsBefore {
+                        queue.isSuspended = false
+                        // The body is about to wait for the main actor, which this thread has.
+                        while queue.explain().description.contains("ready") {}
+                    } else {
+                        DispatchQueue.global().async { queue.isSuspended = false }
+                    }
+                    end.waitUntilFinished()
+                }
+                for message in messages { found.record(message) }
+            }
+            await queue.finished()
+            #expect(found.events.count == 1)
+            #expect(found.events.first?.contains("the main thread waits for") == true)
+        }
+    }
+
     @Test func accessesDoNotWrapTheHandler() async {
         await #expect(processExitsWith: .success) {
             let findings = Tally()

@@ -71,13 +71,14 @@ struct MistakePolicyTests {
             let budget = ConcurrencyBudget(3, name: "licenses")
             let dear = queue.add("dear", .cost(5, of: budget)) { 1 }
             #expect(reports.kinds == [.costTooHigh(cost: 5, permits: 3)])
-            let error = await #expect(throws: OperationCancellation.self) { try await dear.value }
+            let error = await #expect(throws: OperationMisuse.self) { try await dear.value }
             #expect(error?.description.contains("'dear' costs 5 of 'licenses'") == true)
+            #expect(dear.isCancelled && dear.isFinished)
 
             let late = try await withOperationQueue { queue in queue }
             let lost = late.add("lost") { 2 }
             #expect(reports.kinds.last == .scopeEnded)
-            await #expect(throws: OperationCancellation.self) { try await lost.value }
+            await #expect(throws: OperationMisuse.self) { try await lost.value }
             #expect(queue.operationCount == 0 && late.operationCount == 0)
         }
     }
@@ -118,7 +119,7 @@ struct MistakePolicyTests {
                 try Operation.checkCancellation()
                 Issue.record("a wait that was given up was not followed by a cancellation")
             }
-            let error = await #expect(throws: OperationCancellation.self) { try await outer.value }
+            let error = await #expect(throws: OperationMisuse.self) { try await outer.value }
             #expect(returned.withLock { $0 })
             #expect(error?.description.contains("'inner'") == true)
             #expect(reports.kinds == [.endlessWait])
@@ -180,6 +181,47 @@ struct MistakePolicyTests {
             let loop = queue.add("loop") { () async in await queue.finished() }
             await loop.finished()
             #expect(reports.kinds.count == 2)
+        }
+    }
+
+    /// What was given up is no success of its scope.
+    @Test func aScopeEndsWithTheMistake() async {
+        await #expect(processExitsWith: .success) {
+            let reports = Reports()
+            let error = await #expect(throws: OperationMisuse.self) {
+                try await withOperationQueue { queue in
+                    queue.add("in") { () async in await Operation.current?.finished() }
+                }
+            }
+            #expect(error?.kind == .endlessWait)
+            #expect(reports.kinds == [.endlessWait])
+        }
+    }
+
+    @Test func aKeyWithAnotherTypeOfResultIsNotJoined() async {
+        await #expect(processExitsWith: .success) {
+            let reports = Reports()
+            let queue = OperationQueue(name: "work")
+            queue.isSuspended = true
+            let number = queue.add("number", .deduplicated(by: 1)) { 1 }
+            let text = queue.add("text", .deduplicated(by: 1)) { "one" }
+            #expect(reports.kinds == [.otherResultType])
+            queue.isSuspended = false
+            #expect(try await number.value == 1)
+            #expect(try await text.value == "one")
+
+            let proceed = Signal()
+            let first = Task {
+                try await queue.sharedValue(by: "k") {
+                    proceed.wait(); return 1
+                }
+            }
+            #expect(await comesTrue { queue.operationCount == 1 })
+            await #expect(throws: OperationMisuse.self) {
+                try await queue.sharedValue(by: "k") { "one" }
+            }
+            proceed.send()
+            #expect(try await first.value == 1)
         }
     }
 

@@ -64,6 +64,34 @@ struct SignalShutDownTests {
         }
     }
 
+    /// Who has sent the signal learns what keeps the process.
+    @Test func whatDoesNotHeedItsCancellationIsNamed() async {
+        await #expect(processExitsWith: .success) {
+            endSoon(EXIT_FAILURE)
+            let queue = OperationQueue(name: "deaf")
+            let (began, reported, mayEnd) = (Signal(), Signal(), Signal())
+            let found = TestRecorder<String>()
+            OperationsDiagnostics.handler = { finding in
+                found.record("\(finding)")
+                reported.send()
+            }
+            queue.add("reads") {
+                began.send()
+                mayEnd.wait()
+            }
+            queue.shutDown(on: .sigterm, grace: .milliseconds(1))
+            began.wait()
+            kill(getpid(), SIGTERM)
+            reported.wait()
+            #expect(
+                found.events.first?.hasPrefix(
+                    "queue 'deaf' was shut down, and does not end, because 'reads' has not heeded")
+                    == true)
+            mayEnd.send()
+            await queue.finished()
+        }
+    }
+
     @Test func aSignalAfterTheEndOfTheQueueHasItsDefaultEffect() async {
         await #expect(processExitsWith: .signal(SIGTERM)) {
             endSoon(EXIT_FAILURE)
