@@ -53,7 +53,7 @@ extension JobStore {
         [
             "job": .integer, "of_claim": .integer, "of_worker": .text, "new_state": .integer,
             "new_result": .bytes, "new_outputs": .text, "new_error": .text, "wait": .integer,
-            "new_failures": .integer, "unbegun": .integer,
+            "new_failures": .integer, "uncounted_attempt": .integer, "unbegun": .integer,
         ],
         """
         UPDATE durable_job SET
@@ -68,7 +68,7 @@ extension JobStore {
                     cancel_reason || '; its last attempt ended with: ' || new_error
                 ELSE cancel_reason END,
             run_at = {now} + wait, failures = failures + new_failures,
-            attempt = attempt - unbegun, deaths = deaths * unbegun, ended_at = {now}
+            attempt = attempt - uncounted_attempt, deaths = deaths * unbegun, ended_at = {now}
         FROM given WHERE id = job AND \(guardingToken)
         RETURNING id, state, has_dependents, exclusive_key IS NOT NULL, batch, is_upstream
         """)
@@ -141,7 +141,7 @@ extension JobStore {
         var state = JobState.completed
         var (result, outputs, error): (SQLValue, SQLValue, SQLValue) = (.null, .null, .null)
         var wait: Int64?
-        var (failures, unbegun): (Int64, Int64) = (0, 0)
+        var (failures, uncounted, unbegun): (Int64, Int64, Int64) = (0, 0, 0)
         switch verdict {
         case .completed(let data, let addition):
             (result, outputs) = (.bytes(data), SQLValue(addition?.outputs))
@@ -150,18 +150,21 @@ extension JobStore {
             failures = 1
         case .postponed(let reason, let duration):
             (state, error, wait) = (.retryable, .text(reason), duration.milliseconds)
+        case .snoozed(let reason, let duration):
+            (state, error, wait) = (.retryable, .text(reason), duration.milliseconds)
+            uncounted = 1
         case .discarded(let reason):
             (state, error) = (.discarded, .text(reason))
             failures = 1
         case .cancelled(let reason): (state, error) = (.cancelled, .text(reason))
         case .handedBack: state = .available
-        case .notBegun: (state, unbegun) = (.available, 1)
+        case .notBegun: (state, uncounted, unbegun) = (.available, 1, 1)
         case .completedByProgram: fatalError("unreachable: the verdict otherwise is another one")
         }
         return [
             .integer(ended.token.job.rawValue), .integer(ended.token.claim),
             .text(ended.token.worker), .integer(Int64(state.rawValue)), result, outputs, error,
-            SQLValue(wait), .integer(failures), .integer(unbegun),
+            SQLValue(wait), .integer(failures), .integer(uncounted), .integer(unbegun),
         ]
     }
 

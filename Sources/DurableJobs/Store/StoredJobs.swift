@@ -96,6 +96,8 @@ package enum AttemptVerdict: Sendable {
     case retry(error: String, after: Duration)
     /// Not carried out; another attempt is due after the duration. This counts as no failure.
     case postponed(reason: String, for: Duration)
+    /// Not carried out, because the job asks for a later attempt. This one does not count.
+    case snoozed(reason: String, for: Duration)
     case discarded(error: String)
     case cancelled(reason: String)
     /// Not finished, because the worker stops. This counts as no failure.
