@@ -216,6 +216,20 @@ final class PostgresDatabase: JobDatabase {
 
     func announce(_ queue: String) { notifier.announce(queue) }
 
+    /// Programs of earlier versions take this for the name of a queue that they do not have.
+    private static func pauses(of queue: String) -> String { "pauses of \(queue)" }
+
+    func watchPauses(
+        _ queue: String, _ changed: @escaping @Sendable () -> Void
+    ) -> any Sendable {
+        listener.add(Self.pauses(of: queue), changed)
+    }
+
+    func announcePauses(_ queue: String) {
+        notifier.announce(Self.pauses(of: queue))
+        notifier.announce(queue)
+    }
+
     func close() async {
         for link in program.links + [worker, beats] { await link.close() }
     }

@@ -81,6 +81,13 @@ struct JobExplainer {
     // MARK: Available jobs
 
     private func whyReady(_ job: StoredJob) async throws -> String {
+        let pauses = try await store.pauses(in: job.queue)
+        if let reason = pauses.queueReason {
+            return "is available, but the queue is paused: \(reason)"
+        }
+        if let reason = pauses.reasons[job.name] {
+            return "is available, but '\(job.name)' is paused: \(reason)"
+        }
         let version = try await store.performedVersion(of: job.name, in: job.queue)
         guard let version else {
             return "is available, but no worker performs '\(job.name)'"

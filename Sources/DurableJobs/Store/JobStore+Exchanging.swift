@@ -16,22 +16,29 @@ extension JobStore {
             var answer = ExchangeAnswer()
             try commit(exchange, &answer, session)
             try markPublished(exchange.published, session)
-            guard try isAlive(exchange.worker, session) else {
+            guard let pauses = try pausesForWorker(exchange, session) else {
                 answer.isLeaseLost = true
                 return answer
             }
             if let known = exchange.known {
                 try handBackUnknown(exchange.worker, known: Set(known), session)
             }
-            if exchange.wanted > 0 { try claim(exchange, &answer, session) }
+            answer.havePausesChanged = pauses != exchange.pauses
+            if exchange.wanted > 0, !answer.havePausesChanged {
+                try claim(exchange, &answer, session)
+            }
             return answer
         }
     }
 
-    private func isAlive(_ worker: String, _ session: any SQLSession) throws -> Bool {
-        try !session.query(
-            "SELECT 1 FROM durable_job_worker WHERE id = ? AND {alive}", [.text(worker)]
-        ).isEmpty
+    /// Returns the revision of the queue's pauses; nil if the lease of the worker has ended.
+    private func pausesForWorker(
+        _ exchange: Exchange, _ session: any SQLSession
+    ) throws -> Int64? {
+        try session.query(
+            "SELECT \(Self.pauseRevision) FROM durable_job_worker WHERE id = ? AND {alive}",
+            [.text(exchange.queue), .text(exchange.worker)]
+        ).first?.integer(0)
     }
 
     // MARK: Ends of attempts
@@ -245,7 +252,8 @@ extension JobStore {
         return try !session.query(
             """
             SELECT 1 FROM durable_job j
-            WHERE queue = ? AND state = 2 AND deaths > 0 AND deaths >= ? AND parked = 0 AND ? = (
+            WHERE queue = ? AND state = 2 AND deaths > 0 AND deaths >= ? AND parked = 0
+                AND \(Self.isUnpaused) AND ? = (
                 SELECT MIN(w.id) FROM durable_job_worker w
                 JOIN durable_job_performed p ON p.worker = w.id
                 WHERE w.queue = j.queue AND w.is_stopping = 0 AND {alive}

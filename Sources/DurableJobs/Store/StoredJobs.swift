@@ -177,6 +177,9 @@ package struct Exchange: Sendable {
     /// The number of the claim, which no other claim of the worker has.
     package let claim = Int64.random(in: .min ... .max)
     package var performed: [PerformedJob] = []
+    /// The revision of the queue's pauses that the worker obeys. With another one in the store, the
+    /// claim takes nothing.
+    package var pauses: Int64 = 0
     package var from = ReadyPlace.start
     /// The number of deaths of its workers from which on a job is a *suspect*, which runs alone.
     package var suspectDeaths = Int.max
@@ -210,6 +213,8 @@ package struct ExchangeAnswer: Sendable {
     /// Whether the claim found as many jobs as it wanted, so that there may be more.
     package var isFull = false
     package var isLeaseLost = false
+    /// Whether nothing was claimed because the pauses of the queue have changed.
+    package var havePausesChanged = false
     /// Jobs that were cancelled because of those that ended. Each may have dependents of its own,
     /// which are left to ``JobStore/resolveRest(reporting:)``.
     package var alsoEnded: [EndedJob] = []
