@@ -127,9 +127,10 @@ extension JobStore {
         }
     }
 
-    /// Records that from now on a worker begins no job that a revision of the pauses forbids.
+    /// Records that from now on a worker begins no job that a revision of the pauses forbids. The
+    /// worker says so once, so a crash of the database must not lose it.
     package func obeyPauses(_ revision: Int64, _ worker: String) async throws {
-        try await database.transaction(.relaxed) { session in
+        try await database.transaction(.durable) { session in
             _ = try session.query(
                 "UPDATE durable_job_worker SET pauses = ? WHERE id = ?",
                 [.integer(revision), .text(worker)])
