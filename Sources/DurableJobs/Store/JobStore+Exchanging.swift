@@ -231,7 +231,8 @@ extension JobStore {
         answer.lookTime = Machine.timeSinceBoot - start
         let last = answer.isSuspect ? nil : picked.last
         answer.end = last.map(ReadyPlace.init) ?? (isFullLook ? nil : exchange.from)
-        let free = try lockKeys(picked, exchange.queue, session)
+        let (free, hasFree) = try ExclusiveKeys.take(for: picked, exchange.queue, session)
+        if hasFree { answer.freedKey = true }
         let rows = try session.query(
             Self.take,
             free.map { [$0.values[0], .text(exchange.worker), .integer(exchange.claim)] }
@@ -265,29 +266,6 @@ extension JobStore {
                 .text(exchange.worker),
             ]
         ).isEmpty
-    }
-
-    /// Writes the exclusive keys of the jobs, and returns the jobs whose key was free.
-    private func lockKeys(
-        _ rows: [SQLRow], _ queue: String, _ session: any SQLSession
-    ) throws -> [SQLRow] {
-        let exclusive = rows.filter { $0.text(3) != nil }
-        guard !exclusive.isEmpty else { return rows }
-        var first: [String: SQLRow] = [:]
-        for row in exclusive {
-            if let key = row.text(3), first[key] == nil { first[key] = row }
-        }
-        let keys = first.sorted { $0.key < $1.key }
-        let written = try session.batch(
-            """
-            INSERT INTO durable_job_lock (queue, key, job) VALUES (?, ?, ?)
-            ON CONFLICT (queue, key) DO NOTHING RETURNING job
-            """, keys.map { [.text(queue), .text($0.key), $0.value.values[0]] })
-        let jobs = Set(written.compactMap { $0.first?.integer(0) })
-        for ((key, _), rows) in zip(keys, written) where rows.isEmpty {
-            try ExclusiveKeys.park(key, queue, session)
-        }
-        return rows.filter { $0.text(3) == nil || jobs.contains($0.integer(0)) }
     }
 
     private func claimedJob(_ pick: SQLRow, _ row: SQLRow, _ exchange: Exchange) -> ClaimedJob {

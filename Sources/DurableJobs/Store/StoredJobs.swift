@@ -23,7 +23,7 @@ package struct NewJob: Sendable {
     package var trace: String?
 
     /// The stored form of the unique key; nil if the job has none.
-    var uniqueKey: String? { options.uniqueKey.map { "\(name) \($0)" } }
+    package var uniqueKey: String? { options.uniqueKey.map { "\(name) \($0)" } }
 }
 
 /// The places that a batch has taken so far; see "The order of claims" in Protocol.md.
@@ -218,7 +218,7 @@ package struct ExchangeAnswer: Sendable {
     /// Jobs that were cancelled because of those that ended. Each may have dependents of its own,
     /// which are left to ``JobStore/resolveRest(reporting:)``.
     package var alsoEnded: [EndedJob] = []
-    /// Whether an exclusive key was freed.
+    /// Whether a place of a key was freed, or may be free.
     package var freedKey = false
     /// In how long the next scheduled or retryable job of the queue is due; nil if there is none,
     /// or if the claim was full.
