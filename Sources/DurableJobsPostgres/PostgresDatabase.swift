@@ -47,10 +47,9 @@ final class PostgresDatabase: JobDatabase {
                 if let schema { try Self.use(schema, session) }
                 let version = try JobSchema.usableVersion(session, store: store)
                 if version == 0 {
-                    for statement in JobSchema.statements(from: 0) {
+                    for statement in JobSchema.statements(from: 0) + PostgresFunctions.statements {
                         _ = try session.query(statement)
                     }
-                    _ = try session.query(PostgresFunctions.enqueue)
                 }
                 let isNewest = version == 0 || version >= JobSchema.version
                 if isNewest { try JobSchema.prepare(`extension`, session, store: store) }

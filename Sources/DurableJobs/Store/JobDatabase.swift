@@ -154,6 +154,16 @@ package protocol JobDatabase: Sendable {
     /// Tells the watchers of other processes about changed pauses; called after the transaction.
     func announcePauses(_ queue: String)
 
+    /// Returns a statement for another client that stores jobs.
+    ///
+    /// - Parameters:
+    ///   - job: the traits of all jobs.
+    ///   - arguments: those of each job.
+    ///   - isArray: whether the caller has an array of jobs.
+    func statement(
+        _ job: NewJob, _ arguments: [Data], isArray: Bool, in queue: String
+    ) throws -> JobStatement
+
     /// Closes the connections. Later transactions throw ``JobError/closed``.
     func close() async
 }
