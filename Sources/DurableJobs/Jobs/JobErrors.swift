@@ -46,8 +46,8 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The program that enqueued the jobs of the batch has died before it had enqueued all. Those
     /// that it has enqueued have ended.
     case abandonedBatch(Int64)
-    /// The queue or the type of jobs is paused, but these workers may still begin jobs, because they
-    /// have not answered in time.
+    /// The queue or the type of jobs is paused, but these workers may still begin jobs, because
+    /// they have not answered in time.
     case workersStillBegin([String])
     /// A job needs a value of this type, and its worker provides none.
     case valueNotProvided(String)

@@ -90,8 +90,10 @@ public struct JobTrait: Sendable {
 
     /// What a joined job gets from the new one, if it does not run; see ``joining(_:)``.
     public struct UniqueChange: OptionSet, Sendable, Hashable {
+        /// The bits of the set.
         public let rawValue: Int
 
+        /// Makes a set from its bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
         /// The arguments, and their version.
@@ -104,8 +106,8 @@ public struct JobTrait: Sendable {
     /// Changes a job that is joined because of the unique key before this trait, unless it runs or
     /// has ended.
     ///
-    /// With both changes the key is a *debounce*: however often a document is changed, one job runs,
-    /// two seconds after the last change, with the last arguments.
+    /// With both changes the key is a *debounce*: however often a document is changed, one job
+    /// runs, two seconds after the last change, with the last arguments.
     ///
     /// ```swift
     /// try await jobs.enqueue(
@@ -193,8 +195,8 @@ public struct JobTrait: Sendable {
     /// of a group with a million waiting jobs do not hold back those of a group with ten.
     ///
     /// The first waiting job of each group comes first, then the second one of each, and so on,
-    /// among jobs of one priority. All jobs without the trait that `enqueue` stores one by one come
-    /// like first jobs.
+    /// among jobs of one priority. A job without a group that is enqueued by itself comes with the
+    /// first ones.
     ///
     /// An `enqueue` keeps the row of the group locked until its transaction ends. So two
     /// transactions of the program that enqueue into one group come one after the other.

@@ -72,7 +72,8 @@ extension JobQueue {
     /// were discarded or cancelled, and those that wait for another attempt; scheduled ones only if
     /// the filter names their state.
     ///
-    /// Each transaction retries 200 of them at most; if one fails, the changes of earlier ones stay.
+    /// Each transaction retries 200 of them at most; if one fails, the changes of earlier ones
+    /// stay.
     ///
     /// - Returns: the number of jobs that were retried.
     /// - Complexity: O(number of jobs in the store).

@@ -32,9 +32,9 @@ extension JobQueue {
     /// before your client has executed the statement.
     ///
     /// Execute it in a transaction of your own, so that the job exists if and only if the
-    /// transaction is committed. On PostgreSQL the workers learn of the job at the commit. On SQLite
-    /// they do, too, because the file has changed. Times such as that of ``JobTrait/delay(_:)``
-    /// count from the execution.
+    /// transaction is committed. The workers learn of the job at the commit. Times such as that of
+    /// ``JobTrait/delay(_:)`` count from the execution. With the module `DurableJobFiles`, a
+    /// completed job whose attachment is still in the store is not joined.
     ///
     /// - Parameters:
     ///   - job: the work and its arguments.

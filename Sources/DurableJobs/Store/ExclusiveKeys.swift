@@ -95,8 +95,8 @@ enum ExclusiveKeys {
         return Set(written.compactMap { $0.first?.values[0] })
     }
 
-    /// Parks the ready jobs of a key that may not have any of its places, unless one has become free
-    /// since the look.
+    /// Parks the ready jobs of a key that may not have any of its places, unless one has become
+    /// free since the look.
     ///
     /// A place that is free now is left to the next look. This transaction has locked the rows of
     /// the key, and must not wait for others that insert one, because they may wait for it.

@@ -147,8 +147,8 @@ package protocol JobDatabase: Sendable {
     /// Tells the watchers of other processes about new jobs; called after the transaction.
     func announce(_ queue: String)
 
-    /// Calls a function soon after another process may have changed the pauses of a queue, until the
-    /// returned object is released. A database need not call it: workers look once a second.
+    /// Calls a function soon after another process may have changed the pauses of a queue, until
+    /// the returned object is released. A database need not call it: workers look once a second.
     func watchPauses(_ queue: String, _ changed: @escaping @Sendable () -> Void) -> any Sendable
 
     /// Tells the watchers of other processes about changed pauses; called after the transaction.
