@@ -391,7 +391,7 @@ install-run:
 
 # What tests need, what the gate's other steps need, and what the night's steps need.
 FOR_TESTS = libvips-dev libcurl4-openssl-dev zlib1g-dev pkg-config postgresql libpq-dev \
-	libsqlite3-dev python3
+	libsqlite3-dev python3 python3-psycopg2
 FOR_GATE = $(FOR_TESTS) chromium chromium-driver spin gcc python3-pip unzip valgrind
 FOR_NIGHT = $(FOR_GATE) curl iproute2 iptables faketime
 

@@ -47,7 +47,7 @@ extension JobContext {
     /// Checks whether the queue may get further attachments. A job calls this method before it
     /// begins costly work whose result it will attach.
     ///
-    /// - Throws: `PostponedAttempt` if the attachments in the queue have reached the limit of
+    /// - Throws: `Snooze` if the attachments in the queue have reached the limit of
     ///   ``DurableJobs/JobStorage/withFiles(attachmentLimit:)``.
     public func requireRoomForAttachment() throws { try files.requireRoom() }
 

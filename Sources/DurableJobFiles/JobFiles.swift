@@ -144,10 +144,11 @@ final class AttemptFiles: AttemptExtension {
 
     func requireRoom() throws {
         guard files.isLimitReached(in: queue) else { return }
-        throw PostponedAttempt(
-            "The queue '\(queue)' has attachments of \(files.attachmentLimit) bytes or more, "
-                + "which is the limit. Start a program that fetches and removes them.",
-            for: .seconds(5))
+        throw Snooze(
+            for: .seconds(5),
+            because:
+                "The queue '\(queue)' has attachments of \(files.attachmentLimit) bytes or more, "
+                + "which is the limit. Start a program that fetches and removes them.")
     }
 
     func bodyReturned() throws { try staged.sync() }

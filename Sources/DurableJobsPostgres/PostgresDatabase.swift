@@ -47,10 +47,9 @@ final class PostgresDatabase: JobDatabase {
                 if let schema { try Self.use(schema, session) }
                 let version = try JobSchema.usableVersion(session, store: store)
                 if version == 0 {
-                    for statement in JobSchema.statements(from: 0) {
+                    for statement in JobSchema.statements(from: 0) + PostgresFunctions.statements {
                         _ = try session.query(statement)
                     }
-                    _ = try session.query(PostgresFunctions.enqueue)
                 }
                 let isNewest = version == 0 || version >= JobSchema.version
                 if isNewest { try JobSchema.prepare(`extension`, session, store: store) }
@@ -215,6 +214,20 @@ final class PostgresDatabase: JobDatabase {
     }
 
     func announce(_ queue: String) { notifier.announce(queue) }
+
+    /// Programs of earlier versions take this for the name of a queue that they do not have.
+    private static func pauses(of queue: String) -> String { "pauses of \(queue)" }
+
+    func watchPauses(
+        _ queue: String, _ changed: @escaping @Sendable () -> Void
+    ) -> any Sendable {
+        listener.add(Self.pauses(of: queue), changed)
+    }
+
+    func announcePauses(_ queue: String) {
+        notifier.announce(Self.pauses(of: queue))
+        notifier.announce(queue)
+    }
 
     func close() async {
         for link in program.links + [worker, beats] { await link.close() }

@@ -45,7 +45,7 @@ struct PostgresMigration {
         let found = try await version(link)
         if found < JobSchema.version {
             let changes = JobSchema.changes(from: found)
-            try await changeTables(changes.tables + [PostgresFunctions.enqueue], link)
+            try await changeTables(changes.tables + PostgresFunctions.statements, link)
             try await change(changes.indexes, link)
             try await link.transaction(PostgresBeginning(), translations) { session in
                 for statement in JobSchema.record(from: found) { _ = try session.query(statement) }
@@ -147,9 +147,9 @@ struct PostgresMigration {
             statements.isEmpty ? "" : "BEGIN;\n\(text(statements))COMMIT;\n"
         }
         let added = `extension`?.migration ?? []
-        let function = PostgresFunctions.enqueue
+        let functions = PostgresFunctions.statements
         guard version > 0 else {
-            return transaction(JobSchema.statements(from: 0) + [function] + added)
+            return transaction(JobSchema.statements(from: 0) + functions + added)
         }
         guard version < JobSchema.version else { return transaction(added) }
         let changes = JobSchema.changes(from: version)
@@ -157,7 +157,7 @@ struct PostgresMigration {
             ["DROP INDEX CONCURRENTLY IF EXISTS \(index.name)"]
                 + (index.definition.map { ["CREATE INDEX CONCURRENTLY \(index.name) \($0)"] } ?? [])
         }
-        return transaction(changes.tables + [function]) + text(indexes)
+        return transaction(changes.tables + functions) + text(indexes)
             + transaction(JobSchema.record(from: version) + added)
     }
 }

@@ -51,7 +51,8 @@ struct AttemptTelemetry: JobAttemptObserver {
         switch verdict {
         case .completed, .completedByProgram, .handedBack, .notBegun: break
         case .cancelled(let reason): span.attributes["job.cancellation"] = reason
-        case .postponed(let reason, _): span.attributes["job.postponement"] = reason
+        case .postponed(let reason, _), .snoozed(let reason, _):
+            span.attributes["job.postponement"] = reason
         case .retry(let reason, _), .discarded(let reason):
             if let error {
                 span.attributes["error.type"] = String(reflecting: type(of: error))
@@ -68,7 +69,7 @@ extension AttemptVerdict {
     fileprivate var state: JobState {
         switch self {
         case .completed, .completedByProgram: .completed
-        case .retry, .postponed: .retryable
+        case .retry, .postponed, .snoozed: .retryable
         case .discarded: .discarded
         case .cancelled: .cancelled
         case .handedBack, .notBegun: .available

@@ -99,6 +99,7 @@ struct JobSpanTests {
             let observer = observed.queue.observer.withLock { $0 }
             for verdict: AttemptVerdict in [
                 .cancelled(reason: "enough"), .postponed(reason: "later", for: .seconds(1)),
+                .snoozed(reason: "later", for: .seconds(1)),
                 .handedBack,
             ] {
                 let attempt = try #require(observer?.attemptBegins(job))
@@ -107,7 +108,9 @@ struct JobSpanTests {
             let spans = observed.spans("inspect")
             #expect(spans.allSatisfy { $0.status == nil && $0.errors.isEmpty })
             #expect(
-                spans.map { $0.attribute("job.state") } == ["cancelled", "retryable", "available"])
+                spans.map { $0.attribute("job.state") } == [
+                    "cancelled", "retryable", "retryable", "available",
+                ])
             #expect(spans.first?.attribute("job.cancellation") == "enough")
             let running = observed.count(
                 "jobs.running.duration", ("job.name", "inspect"), ("job.state", "cancelled"))

@@ -2,6 +2,12 @@
 import DurableJobs
 import OperationsRuntime
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// A database that can be made unreachable, as in an outage.
 final class InterruptedDatabase: JobDatabase {
     private let database: any JobDatabase
@@ -31,6 +37,12 @@ final class InterruptedDatabase: JobDatabase {
     }
 
     func announce(_ queue: String) { database.announce(queue) }
+
+    func statement(
+        _ job: NewJob, _ arguments: [Data], isArray: Bool, in queue: String
+    ) throws -> JobStatement {
+        try database.statement(job, arguments, isArray: isArray, in: queue)
+    }
 
     func close() async { await database.close() }
 }

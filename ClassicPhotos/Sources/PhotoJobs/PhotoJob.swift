@@ -98,7 +98,7 @@ public struct PhotoJob: Job {
         }
         do {
             try context.requireRoomForAttachment()
-        } catch let postponed as PostponedAttempt {
+        } catch let postponed as Snooze {
             throw await workshop.postpone(self, because: postponed.description)
         }
         switch await workshop.maker.make(task, for: folder, after: known) {

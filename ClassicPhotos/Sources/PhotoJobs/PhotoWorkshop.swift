@@ -63,7 +63,7 @@ public final class PhotoWorkshop: Sendable {
     /// A local photo needs the folder: a machine that does not see the folder may have other
     /// pictures at the path of the photo.
     ///
-    /// - Throws: `PostponedAttempt` if this machine does not see a folder that the job needs.
+    /// - Throws: `Snooze` if this machine does not see a folder that the job needs.
     func folder(of job: PhotoJob) async throws -> OutputFolder? {
         guard OutputFolder.identity(of: job.folder) == job.folderIdentity else {
             guard job.task.isLocal else {
@@ -114,10 +114,10 @@ public final class PhotoWorkshop: Sendable {
 
     /// The error for a job that this worker cannot carry out now. The folder is opened again for
     /// the next attempt.
-    func postpone(_ job: PhotoJob, because reason: String) async -> PostponedAttempt {
+    func postpone(_ job: PhotoJob, because reason: String) async -> Snooze {
         state.withLock { $0.folders[job.folderKey] = nil }
         reportOnce(reason)
-        return PostponedAttempt(reason, for: .seconds(10))
+        return Snooze(for: .seconds(10), because: reason)
     }
 
     private func reportOnce(_ text: String) {

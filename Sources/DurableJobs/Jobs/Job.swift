@@ -60,8 +60,8 @@ public protocol Job: Codable, Sendable {
     ///   left; it has none unless ``JobTrait/retry(_:backoff:)`` says so. After a
     ///   ``PermanentFailure``, or a ``JobError`` that is about the job itself, no attempt follows.
     ///   An attempt whose calls of a queue throw ``JobError/unavailableStore(store:reason:)``,
-    ///   ``JobError/locked(store:reason:)`` or ``JobError/closed`` is postponed, as by
-    ///   ``PostponedAttempt``: the job is not the cause.
+    ///   ``JobError/locked(store:reason:)`` or ``JobError/closed`` is postponed: the job is not the
+    ///   cause.
     func perform(in context: JobContext) async throws -> Output
 }
 
@@ -87,22 +87,42 @@ public struct NoOutput: Codable, Sendable, Hashable {
     public init() {}
 }
 
-/// The error of an attempt that another worker, or this one at a later time, may carry out, such as
-/// one that needs a folder which is not mounted.
+/// The error of an attempt that is to be made later: by this worker, or by another one that can
+/// carry it out.
 ///
-/// The job becomes `retryable` with the reason, and is claimed again after the delay. That counts
-/// as no failure, so a job may be postponed any number of times.
-public struct PostponedAttempt: Error, Sendable, CustomStringConvertible {
+/// ```swift
+/// guard let report = try await download() else { throw Snooze(for: .seconds(60)) }
+/// ```
+///
+/// The job becomes `retryable` with the reason, and may be claimed again after the time, by any
+/// worker. The attempt counts neither as a failure nor in ``JobInfo/attempt``, so a job may snooze
+/// any number of times. Its dependents go on waiting, and its exclusive key is free meanwhile.
+public struct Snooze: Error, Sendable, CustomStringConvertible {
     /// Why the attempt was not carried out, for people.
     public let description: String
     /// The time until the job may be claimed again.
     public let delay: Duration
 
-    /// Makes an error from a message.
-    public init(_ description: String, for delay: Duration) {
-        (self.description, self.delay) = (description, delay)
+    /// Makes an error to throw from ``Job/perform(in:)``.
+    ///
+    /// - Parameters:
+    ///   - delay: the time until the job may be claimed again, from zero to a hundred years. With
+    ///     any other time the attempt fails, and the reason of the failure says so.
+    ///   - reason: a text for people, which ``JobQueue/explain(_:)`` shows.
+    public init(for delay: Duration, because reason: String = "it asked to run later") {
+        (self.delay, description) = (delay, reason)
+    }
+
+    /// Why the time makes no sense; nil if it does.
+    var refusal: String? {
+        guard delay != delay.limitedForStore else { return nil }
+        return "Snooze(for: \(delay)): write a time from zero to a hundred years"
     }
 }
+
+/// The earlier name of ``Snooze``.
+@available(*, unavailable, renamed: "Snooze", message: "write Snooze(for: delay, because: reason)")
+public typealias PostponedAttempt = Snooze
 
 /// The error of an attempt after which no other one makes sense: the job is discarded at once.
 public struct PermanentFailure: Error, Sendable, CustomStringConvertible {

@@ -46,6 +46,9 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The program that enqueued the jobs of the batch has died before it had enqueued all. Those
     /// that it has enqueued have ended.
     case abandonedBatch(Int64)
+    /// The queue or the type of jobs is paused, but these workers may still begin jobs, because
+    /// they have not answered in time.
+    case workersStillBegin([String])
     /// A job needs a value of this type, and its worker provides none.
     case valueNotProvided(String)
     /// The store has been closed.
@@ -97,6 +100,10 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
         case .abandonedBatch(let id):
             "the program that enqueued batch \(id) gives no sign, and has not enqueued all of its "
                 + "jobs: add the rest with enqueue(each:into:), or call close() on the batch"
+        case .workersStillBegin(let workers):
+            "the pause is stored, but \(workers.joined(separator: ", ")) may still begin jobs: a "
+                + "worker of an earlier version of the library knows no pauses, so stop it; call "
+                + "pause again to wait for others"
         case .valueNotProvided(let type):
             "the worker provides no value of the type \(type): add one to its options"
         case .closed: "the store has been closed"
@@ -121,7 +128,9 @@ extension JobError {
             .unknownBatch, .dependencyCycle, .noQueue, .duplicateName,
             .wrongTransaction, .refused, .unstorableText, .valueNotProvided:
             .permanent
-        case .unusableStore, .newerSchema, .unreadableResult, .abandonedBatch, .fenced: .failure
+        case .unusableStore, .newerSchema, .unreadableResult, .abandonedBatch, .fenced,
+            .workersStillBegin:
+            .failure
         case .unavailableStore, .locked, .closed: .postponement
         }
     }

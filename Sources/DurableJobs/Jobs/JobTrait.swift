@@ -84,7 +84,46 @@ public struct JobTrait: Sendable {
     public static func unique(by key: some Encodable & Sendable) -> JobTrait {
         JobTrait {
             $0.uniqueKey = try JobKey.digest(key, for: "unique(by:)")
-            $0.uniqueAge = nil
+            ($0.uniqueAge, $0.change) = (nil, [])
+        }
+    }
+
+    /// What a joined job gets from the new one, if it does not run; see ``joining(_:)``.
+    public struct UniqueChange: OptionSet, Sendable, Hashable {
+        /// The bits of the set.
+        public let rawValue: Int
+
+        /// Makes a set from its bits.
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// The arguments, and their version.
+        public static let replacingArguments = UniqueChange(rawValue: 1)
+        /// The time at which it becomes available: that of ``JobTrait/delay(_:)`` or
+        /// ``JobTrait/at(_:)``, counted from now; without these, now.
+        public static let postponing = UniqueChange(rawValue: 2)
+    }
+
+    /// Changes a job that is joined because of the unique key before this trait, unless it runs or
+    /// has ended.
+    ///
+    /// With both changes the key is a *debounce*: however often a document is changed, one job
+    /// runs, two seconds after the last change, with the last arguments.
+    ///
+    /// ```swift
+    /// try await jobs.enqueue(
+    ///     Index(document: id, revision: 7), .unique(by: id), .delay(.seconds(2)),
+    ///     .joining([.replacingArguments, .postponing]))
+    /// ```
+    ///
+    /// A job that runs is joined as it is, and may have read its arguments. If each change must be
+    /// followed by a run, give the job a key with the revision as well.
+    public static func joining(_ change: UniqueChange) -> JobTrait {
+        JobTrait {
+            guard $0.uniqueKey != nil else {
+                throw JobError.invalidTrait(
+                    "joining(_:) without a key: write unique(by:) or unique(by:for:) before it")
+            }
+            $0.change = change
         }
     }
 
@@ -104,7 +143,7 @@ public struct JobTrait: Sendable {
     ) -> JobTrait {
         JobTrait {
             $0.uniqueKey = try JobKey.digest(key, for: "unique(by:for:)")
-            $0.uniqueAge = duration.limitedForStore
+            ($0.uniqueAge, $0.change) = (duration.limitedForStore, [])
         }
     }
 
@@ -118,7 +157,53 @@ public struct JobTrait: Sendable {
     ///   `Set` is refused, and a `Dictionary` whose keys are not text or numbers: the order of
     ///   their JSON differs from process to process.
     public static func exclusive(by key: some Encodable & Sendable) -> JobTrait {
-        JobTrait { $0.exclusiveKey = try JobKey.digest(key, for: "exclusive(by:)") }
+        JobTrait {
+            ($0.exclusiveKey, $0.places) = (try JobKey.digest(key, for: "exclusive(by:)"), nil)
+        }
+    }
+
+    /// Runs at most a number of the queue's jobs with the same key at the same time, in all workers
+    /// together, such as four for each host that they ask.
+    ///
+    /// A key has as many *places*. A job keeps its place from its claim to the end of the attempt,
+    /// and the place goes to another worker together with the job. So the number is exceeded only
+    /// as ``exclusive(by:)`` says, by a worker that is paused for longer than its lease.
+    ///
+    /// The number belongs to the job. If jobs of one key have different numbers, each takes one of
+    /// the first places, as many as its own number says: with the numbers 2 and 5, five jobs of the
+    /// key may run, and a job with the 2 waits until one of the first two places is free.
+    /// ``exclusive(by:)`` with the same key is the number 1. A job has one key only: of these two
+    /// traits the last one counts.
+    ///
+    /// - Parameters:
+    ///   - count: how many jobs run at most, from 1 to 10,000. A claim of such jobs reads as many
+    ///     rows as places are taken.
+    ///   - key: as for ``exclusive(by:)``.
+    public static func limited(to count: Int, by key: some Encodable & Sendable) -> JobTrait {
+        JobTrait {
+            guard (1...10_000).contains(count) else {
+                throw JobError.invalidTrait(
+                    "limited(to: \(count), by:): use 1 to 10,000; to run none, pause the queue or "
+                        + "the type of jobs")
+            }
+            $0.exclusiveKey = try JobKey.digest(key, for: "limited(to:by:)")
+            $0.places = count == 1 ? nil : count
+        }
+    }
+
+    /// Lets the groups of a queue take turns, such as those of the tenants of a service: the jobs
+    /// of a group with a million waiting jobs do not hold back those of a group with ten.
+    ///
+    /// The first waiting job of each group comes first, then the second one of each, and so on,
+    /// among jobs of one priority. A job without a group that is enqueued by itself comes with the
+    /// first ones.
+    ///
+    /// An `enqueue` keeps the row of the group locked until its transaction ends. So two
+    /// transactions of the program that enqueue into one group come one after the other.
+    ///
+    /// - Parameter key: any value, as for ``exclusive(by:)``.
+    public static func group(_ key: some Encodable & Sendable) -> JobTrait {
+        JobTrait { $0.group = try JobKey.digest(key, for: "group(_:)") }
     }
 }
 
@@ -149,6 +234,17 @@ package struct JobOptions: Sendable {
     /// For how long after its end a job with the key is joined; nil if only until then.
     package var uniqueAge: Duration?
     package var exclusiveKey: String?
+    /// The number of places of the exclusive key; nil for one.
+    package var places: Int?
+    package var group: String?
+    /// What a job of the same unique key that does not run gets from this one.
+    package var change: JobTrait.UniqueChange = []
+
+    /// The stored form of the back-off.
+    package var storedBackoff: String? { retryLimit > 0 ? BackoffText.encode(backoff) : nil }
+
+    /// The negative priority, so that all columns of the ready order ascend.
+    package var rank: Int64 { Int64(-priority.rawValue) }
 
     package init(_ traits: [JobTrait]) throws {
         for trait in traits { try trait.apply(&self) }

@@ -81,6 +81,13 @@ struct JobExplainer {
     // MARK: Available jobs
 
     private func whyReady(_ job: StoredJob) async throws -> String {
+        let pauses = try await store.pauses(in: job.queue)
+        if let reason = pauses.queueReason {
+            return "is available, but the queue is paused: \(reason)"
+        }
+        if let reason = pauses.reasons[job.name] {
+            return "is available, but '\(job.name)' is paused: \(reason)"
+        }
         let version = try await store.performedVersion(of: job.name, in: job.queue)
         guard let version else {
             return "is available, but no worker performs '\(job.name)'"
@@ -90,8 +97,16 @@ struct JobExplainer {
                 "is available, but its version is \(job.version), and the newest worker performs "
                 + "version \(version)"
         }
-        if job.isExclusive, let holder = try await store.holder(ofKeyOf: job.id) {
-            return "waits for the exclusive key that job \(holder.id) has: it is \(running(holder))"
+        let holders = job.isExclusive ? try await store.holders(ofKeyOf: job.id) : []
+        if let holder = holders.first, holders.count >= job.places {
+            guard job.places > 1 else {
+                return "waits for the exclusive key that job \(holder.id) has: it is "
+                    + "\(running(holder))"
+            }
+            let shown = holders.prefix(5).map { "\($0.id)" }.joined(separator: ", ")
+            let more = holders.count > 5 ? ", …" : ""
+            return "waits for one of the \(job.places) places of its key, which jobs "
+                + "\(shown)\(more) have"
         }
         let limit = 10_000
         let count = try await store.readyJobs(before: job.id, upTo: limit)

@@ -8,6 +8,7 @@ final class LocalSignals: Sendable {
         var next = 0
         var addListeners: [Int: @Sendable () -> Void] = [:]
         var endListeners: [Int: @Sendable () -> Void] = [:]
+        var pauseListeners: [Int: @Sendable () -> Void] = [:]
     }
 
     private let state = Locked(State())
@@ -22,9 +23,16 @@ final class LocalSignals: Sendable {
         add(jobsEnded, \.endListeners)
     }
 
+    /// Calls a function whenever pauses have changed, until the returned object is released.
+    func addPause(_ pausesChanged: @escaping @Sendable () -> Void) -> any Sendable {
+        add(pausesChanged, \.pauseListeners)
+    }
+
     func jobsAdded() { for listener in listeners(\.addListeners) { listener() } }
 
     func jobsEnded() { for listener in listeners(\.endListeners) { listener() } }
+
+    func pausesChanged() { for listener in listeners(\.pauseListeners) { listener() } }
 
     private typealias Path = WritableKeyPath<State, [Int: @Sendable () -> Void]> & Sendable
 

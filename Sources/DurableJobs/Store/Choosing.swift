@@ -13,7 +13,7 @@ enum Choosing {
     ///   - deaths: the condition about the deaths of the job's workers, but for the limit.
     private static func look(_ given: [String], _ deaths: String) -> String {
         """
-        SELECT id, rank, position, exclusive_key FROM durable_job
+        SELECT id, rank, position, exclusive_key, slots FROM durable_job
         WHERE queue = \(given[0]) AND name = \(given[1]) AND version <= \(given[2])
             AND state = 2 AND parked = 0
             AND (rank, position, id) > (\(given[3]), \(given[4]), \(given[5]))
@@ -48,13 +48,13 @@ enum Choosing {
                     \(look(names, deaths)) ORDER BY rank, position, id LIMIT most) AS found
                 ORDER BY rank, position, id LIMIT (SELECT MAX(most) FROM given)),
             locked AS (
-                SELECT j.id, j.rank, j.position, j.exclusive_key
+                SELECT j.id, j.rank, j.position, j.exclusive_key, j.slots
                 FROM chosen JOIN durable_job j ON j.id = chosen.id
                 WHERE j.state + 0 = 2 AND j.parked + 0 = 0
                 ORDER BY chosen.rank, chosen.position, chosen.id
                 LIMIT (SELECT MAX(wanted) FROM given) {skip_locked})
-            SELECT id, rank, position, exclusive_key, 1 FROM locked
-            UNION ALL SELECT id, rank, position, NULL, 0 FROM chosen
+            SELECT id, rank, position, exclusive_key, slots, 1 FROM locked
+            UNION ALL SELECT id, rank, position, NULL, NULL, 0 FROM chosen
             """)
     }
 
@@ -96,8 +96,8 @@ enum Choosing {
             let limits = [most, missing].map { SQLValue.integer(Int64($0)) }
             let rows = try session.query(
                 isSuspect ? lockingSuspects : locking, given(from).map { $0 + limits })
-            let candidates = rows.filter { !$0.flag(4) }.map(ReadyPlace.init).sorted()
-            picked += rows.filter { $0.flag(4) }
+            let candidates = rows.filter { !$0.flag(5) }.map(ReadyPlace.init).sorted()
+            picked += rows.filter { $0.flag(5) }
             guard picked.count < exchange.wanted, candidates.count >= most,
                 let last = candidates.last
             else {

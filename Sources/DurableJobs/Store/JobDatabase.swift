@@ -147,11 +147,34 @@ package protocol JobDatabase: Sendable {
     /// Tells the watchers of other processes about new jobs; called after the transaction.
     func announce(_ queue: String)
 
+    /// Calls a function soon after another process may have changed the pauses of a queue, until
+    /// the returned object is released. A database need not call it: workers look once a second.
+    func watchPauses(_ queue: String, _ changed: @escaping @Sendable () -> Void) -> any Sendable
+
+    /// Tells the watchers of other processes about changed pauses; called after the transaction.
+    func announcePauses(_ queue: String)
+
+    /// Returns a statement for another client that stores jobs.
+    ///
+    /// - Parameters:
+    ///   - job: the traits of all jobs.
+    ///   - arguments: those of each job.
+    ///   - isArray: whether the caller has an array of jobs.
+    func statement(
+        _ job: NewJob, _ arguments: [Data], isArray: Bool, in queue: String
+    ) throws -> JobStatement
+
     /// Closes the connections. Later transactions throw ``JobError/closed``.
     func close() async
 }
 
 extension JobDatabase {
+    package func watchPauses(
+        _ queue: String, _ changed: @escaping @Sendable () -> Void
+    ) -> any Sendable { () }
+
+    package func announcePauses(_ queue: String) {}
+
     /// Runs a transaction of the program.
     package func transaction<Result: Sendable>(
         _ kind: TransactionKind, _ body: @escaping @Sendable (any SQLSession) throws -> Result

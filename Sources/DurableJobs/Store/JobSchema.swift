@@ -6,7 +6,7 @@
 /// the ready order ascend; aging lowers it below `base_rank`.
 package enum JobSchema {
     /// The version that this library makes. It can also use a newer one that says so.
-    package static let version = 11
+    package static let version = 12
 
     /// The oldest version of the library's schema whose programs can use these tables. A migration
     /// that only adds indexes, tables, and columns with defaults leaves it as it is.
@@ -214,6 +214,34 @@ package enum JobSchema {
             // Programs of the version before neither complete jobs in this way nor see the mark.
             "ALTER TABLE durable_job ADD COLUMN uncounted BIGINT NOT NULL DEFAULT 0",
             "CREATE INDEX durable_job_uncounted ON durable_job (queue, id) WHERE uncounted = 1",
+        ],
+        [
+            // Programs of the version before do not obey pauses, and say so: they leave the column
+            // of their workers empty. They take one job with a key at a time, as if it were
+            // exclusive, and give places to groups as to other jobs.
+            "ALTER TABLE durable_job_worker ADD COLUMN pauses BIGINT",
+            """
+            CREATE TABLE durable_job_pause (
+                queue TEXT NOT NULL, name TEXT NOT NULL, revision BIGINT NOT NULL,
+                reason TEXT, paused_at BIGINT, PRIMARY KEY (queue, name)
+            )
+            """,
+            // The number of places of the key; NULL is one.
+            "ALTER TABLE durable_job ADD COLUMN slots BIGINT",
+            // The first place of a key has the key itself, and the others have the key with their
+            // numbers, so that places are unique for programs of the version before, too.
+            "ALTER TABLE durable_job_lock ADD COLUMN slot BIGINT NOT NULL DEFAULT 0",
+            "ALTER TABLE durable_job_lock ADD COLUMN base TEXT",
+            """
+            CREATE INDEX durable_job_lock_base ON durable_job_lock (queue, base)
+                WHERE base IS NOT NULL
+            """,
+            """
+            CREATE TABLE durable_job_group (
+                queue TEXT NOT NULL, name TEXT NOT NULL, rank BIGINT NOT NULL,
+                position BIGINT NOT NULL, PRIMARY KEY (queue, name, rank)
+            )
+            """,
         ],
     ]
 

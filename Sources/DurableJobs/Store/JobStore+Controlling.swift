@@ -12,22 +12,29 @@ extension JobStore {
         reporting report: ([EndedJob]) -> Void = { _ in }
     ) async throws -> [JobID: JobState] {
         let (states, ended) = try await database.transaction(.durable) { session in
-            var states: [JobID: JobState] = [:]
-            var counts: [(batch: Int64?, state: JobState)] = []
-            var ended: [EndedJob] = []
-            for id in ids.sorted() {
-                let change = try Self.cancel(id, because: reason, session)
-                states[id] = change.state
-                guard let job = change.ended else { continue }
-                counts.append((change.batch, .cancelled))
-                ended.append(job)
-            }
-            try BatchCounts.add(counts, worker: "", session)
-            return (states, ended)
+            try Self.cancel(ids, because: reason, session)
         }
         report(ended)
         try await resolveRest(reporting: report)
         return states
+    }
+
+    /// - Returns: the states after this, and the jobs that this call has ended.
+    static func cancel(
+        _ ids: [JobID], because reason: String, _ session: any SQLSession
+    ) throws -> (states: [JobID: JobState], ended: [EndedJob]) {
+        var states: [JobID: JobState] = [:]
+        var counts: [(batch: Int64?, state: JobState)] = []
+        var ended: [EndedJob] = []
+        for id in ids.sorted() {
+            let change = try cancel(id, because: reason, session)
+            states[id] = change.state
+            guard let job = change.ended else { continue }
+            counts.append((change.batch, .cancelled))
+            ended.append(job)
+        }
+        try BatchCounts.add(counts, worker: "", session)
+        return (states, ended)
     }
 
     /// - Returns: the state after this, nil if the store does not know the job; and the job and its
@@ -65,13 +72,18 @@ extension JobStore {
     ///   unique key, or if a dependency has ended in another way than its condition demands.
     package func retry(_ ids: [JobID]) async throws -> Set<JobID> {
         let (retried, queues) = try await database.transaction(.durable) { session in
-            var retrying = try Retrying(ids, session)
-            for id in ids.sorted() { try retrying.retry(id) }
-            try BatchCounts.add(retrying.ended, worker: "", sign: -1, session)
+            let retrying = try Self.retry(ids, session)
             return (retrying.retried, retrying.queues)
         }
         for queue in queues { database.announce(queue) }
         return retried
+    }
+
+    static func retry(_ ids: [JobID], _ session: any SQLSession) throws -> Retrying {
+        var retrying = try Retrying(ids, session)
+        for id in ids.sorted() { try retrying.retry(id) }
+        try BatchCounts.add(retrying.ended, worker: "", sign: -1, session)
+        return retrying
     }
 
     // MARK: Batches

@@ -12,17 +12,18 @@ package enum Enqueueing {
             "run_at": .integer, "deadline": .integer, "timeout": .integer,
             "retry_limit": .integer, "backoff": .text, "pending": .integer, "is_wide": .integer,
             "unique_key": .text, "exclusive_key": .text, "batch": .integer, "trace": .text,
+            "slots": .integer,
         ],
         """
         INSERT INTO durable_job (queue, name, version, arguments, state, rank, base_rank,
             position, run_at, deadline, timeout, retry_limit, backoff, pending, is_wide,
-            unique_key, exclusive_key, batch, trace, enqueued_at)
+            unique_key, exclusive_key, batch, trace, slots, enqueued_at)
         SELECT queue, name, version, arguments, state, rank, rank,
             place + COALESCE(head, (
                 SELECT h.position FROM durable_job_head h
                 WHERE h.queue = given.queue AND h.rank = given.rank), 0),
             run_at, deadline, timeout, retry_limit, backoff, pending, is_wide,
-            unique_key, exclusive_key, batch, trace, {now}
+            unique_key, exclusive_key, batch, trace, slots, {now}
         FROM given WHERE TRUE
         ON CONFLICT (queue, unique_key) WHERE unique_key IS NOT NULL AND state < 10 DO NOTHING
         RETURNING id, unique_key, position
@@ -49,7 +50,8 @@ package enum Enqueueing {
             endedJobs(jobs, queue, session)
         ) { $1 }
         // Positions are those of the array. The order of the statements is another one.
-        let rows = jobs.map { row($0, queue, now, &places) }
+        var groups = try GroupPlaces(jobs, queue, session)
+        let rows = jobs.map { row($0, queue, now, &places, &groups) }
         if kept.isEmpty, jobs.allSatisfy({ $0.dependencies.isEmpty }) {
             if places.batch == nil, !mayStayOpen, jobs.allSatisfy({ $0.uniqueKey == nil }) {
                 session.endsWithNextStatement()
@@ -95,12 +97,37 @@ package enum Enqueueing {
                 result[place] = (JobID(row.integer(0)), true)
             } else if let key = keys[index] {
                 result[place] = try joined(key, rows[index], queue, session)
+                if !jobs[index].options.change.isEmpty, !result[place].isNew {
+                    try change(
+                        result[place].id, to: rows[index], jobs[index].options.change, session)
+                }
             } else {
                 throw notReturned(queue)
             }
         }
         try withdrawRepeated(&result, indices.map { jobs[$0] }, queue, session)
         return result
+    }
+
+    /// Changes a joined job that neither runs nor has ended.
+    private static func change(
+        _ id: JobID, to row: [SQLValue], _ change: JobTrait.UniqueChange, _ session: any SQLSession
+    ) throws {
+        let isWaiting = "id = ? AND state < 10 AND state <> 3"
+        let number = SQLValue.integer(id.rawValue)
+        if change.contains(.replacingArguments) {
+            _ = try session.query(
+                "UPDATE durable_job SET version = ?, arguments = ? WHERE \(isWaiting)",
+                [row[RowColumn.version], row[RowColumn.arguments], number])
+        }
+        if change.contains(.postponing) {
+            _ = try session.query(
+                """
+                UPDATE durable_job SET run_at = COALESCE(?, {now}), parked = 0,
+                    state = CASE WHEN state = 0 THEN 0 WHEN ? > {now} THEN 1 ELSE 2 END
+                WHERE \(isWaiting)
+                """, [row[RowColumn.start], row[RowColumn.start], number])
+        }
     }
 
     /// Takes back new jobs if a job with the same key has come and ended since the first look. From
@@ -343,13 +370,19 @@ package enum Enqueueing {
 
     /// Returns the row of a job that waits for no other one.
     private static func row(
-        _ job: NewJob, _ queue: String, _ now: Int64, _ places: inout BatchPlaces
+        _ job: NewJob, _ queue: String, _ now: Int64, _ places: inout BatchPlaces,
+        _ groups: inout GroupPlaces
     ) -> [SQLValue] {
         let options = job.options
-        let rank = Int64(-options.priority.rawValue)
-        var place = places.places[rank] ?? (nil, 0)
-        place.count += 1
-        places.places[rank] = place
+        let rank = options.rank
+        var place: (head: Int64?, count: Int64)
+        if let position = groups.take(options) {
+            place = (0, position)
+        } else {
+            place = places.places[rank] ?? (nil, 0)
+            place.count += 1
+            places.places[rank] = place
+        }
         let start = options.start?.milliseconds(now: now)
         let isLater = start.map { $0 > now } ?? false
         return [
@@ -358,15 +391,17 @@ package enum Enqueueing {
             .integer(place.count), SQLValue(place.head), SQLValue(start),
             SQLValue(options.deadline?.milliseconds(now: now)),
             SQLValue(options.timeout?.milliseconds), .integer(Int64(options.retryLimit)),
-            SQLValue(options.retryLimit > 0 ? BackoffText.encode(options.backoff) : nil),
+            SQLValue(options.storedBackoff),
             .integer(0), SQLValue(false), SQLValue(job.uniqueKey),
             SQLValue(options.exclusiveKey), SQLValue(places.batch), SQLValue(job.trace),
+            SQLValue(options.places.map(Int64.init)),
         ]
     }
 
     /// The columns of a row that depend on the job's edges.
     private enum RowColumn {
-        static let (state, rank, place, pending, isWide) = (4, 5, 6, 13, 14)
+        static let (version, arguments, state, rank, place, head) = (2, 3, 4, 5, 6, 7)
+        static let (start, pending, isWide) = (8, 13, 14)
         static let changing = [state, pending, isWide]
 
         static func blocked(_ row: [SQLValue]) -> [SQLValue] {
@@ -391,8 +426,8 @@ package enum Enqueueing {
     private static func learnHead(
         of row: [SQLValue], from position: Int64, _ places: inout BatchPlaces
     ) {
-        guard case .integer(let rank) = row[RowColumn.rank], places.places[rank]?.head == nil,
-            case .integer(let place) = row[RowColumn.place]
+        guard case .integer(let rank) = row[RowColumn.rank], row[RowColumn.head] == .null,
+            places.places[rank]?.head == nil, case .integer(let place) = row[RowColumn.place]
         else { return }
         places.places[rank]?.head = position - place
     }

@@ -16,22 +16,29 @@ extension JobStore {
             var answer = ExchangeAnswer()
             try commit(exchange, &answer, session)
             try markPublished(exchange.published, session)
-            guard try isAlive(exchange.worker, session) else {
+            guard let pauses = try pausesForWorker(exchange, session) else {
                 answer.isLeaseLost = true
                 return answer
             }
             if let known = exchange.known {
                 try handBackUnknown(exchange.worker, known: Set(known), session)
             }
-            if exchange.wanted > 0 { try claim(exchange, &answer, session) }
+            answer.havePausesChanged = pauses != exchange.pauses
+            if exchange.wanted > 0, !answer.havePausesChanged {
+                try claim(exchange, &answer, session)
+            }
             return answer
         }
     }
 
-    private func isAlive(_ worker: String, _ session: any SQLSession) throws -> Bool {
-        try !session.query(
-            "SELECT 1 FROM durable_job_worker WHERE id = ? AND {alive}", [.text(worker)]
-        ).isEmpty
+    /// Returns the revision of the queue's pauses; nil if the lease of the worker has ended.
+    private func pausesForWorker(
+        _ exchange: Exchange, _ session: any SQLSession
+    ) throws -> Int64? {
+        try session.query(
+            "SELECT \(Self.pauseRevision) FROM durable_job_worker WHERE id = ? AND {alive}",
+            [.text(exchange.queue), .text(exchange.worker)]
+        ).first?.integer(0)
     }
 
     // MARK: Ends of attempts
@@ -53,7 +60,7 @@ extension JobStore {
         [
             "job": .integer, "of_claim": .integer, "of_worker": .text, "new_state": .integer,
             "new_result": .bytes, "new_outputs": .text, "new_error": .text, "wait": .integer,
-            "new_failures": .integer, "unbegun": .integer,
+            "new_failures": .integer, "uncounted_attempt": .integer, "unbegun": .integer,
         ],
         """
         UPDATE durable_job SET
@@ -68,7 +75,7 @@ extension JobStore {
                     cancel_reason || '; its last attempt ended with: ' || new_error
                 ELSE cancel_reason END,
             run_at = {now} + wait, failures = failures + new_failures,
-            attempt = attempt - unbegun, deaths = deaths * unbegun, ended_at = {now}
+            attempt = attempt - uncounted_attempt, deaths = deaths * unbegun, ended_at = {now}
         FROM given WHERE id = job AND \(guardingToken)
         RETURNING id, state, has_dependents, exclusive_key IS NOT NULL, batch, is_upstream
         """)
@@ -141,7 +148,7 @@ extension JobStore {
         var state = JobState.completed
         var (result, outputs, error): (SQLValue, SQLValue, SQLValue) = (.null, .null, .null)
         var wait: Int64?
-        var (failures, unbegun): (Int64, Int64) = (0, 0)
+        var (failures, uncounted, unbegun): (Int64, Int64, Int64) = (0, 0, 0)
         switch verdict {
         case .completed(let data, let addition):
             (result, outputs) = (.bytes(data), SQLValue(addition?.outputs))
@@ -150,18 +157,21 @@ extension JobStore {
             failures = 1
         case .postponed(let reason, let duration):
             (state, error, wait) = (.retryable, .text(reason), duration.milliseconds)
+        case .snoozed(let reason, let duration):
+            (state, error, wait) = (.retryable, .text(reason), duration.milliseconds)
+            uncounted = 1
         case .discarded(let reason):
             (state, error) = (.discarded, .text(reason))
             failures = 1
         case .cancelled(let reason): (state, error) = (.cancelled, .text(reason))
         case .handedBack: state = .available
-        case .notBegun: (state, unbegun) = (.available, 1)
+        case .notBegun: (state, uncounted, unbegun) = (.available, 1, 1)
         case .completedByProgram: fatalError("unreachable: the verdict otherwise is another one")
         }
         return [
             .integer(ended.token.job.rawValue), .integer(ended.token.claim),
             .text(ended.token.worker), .integer(Int64(state.rawValue)), result, outputs, error,
-            SQLValue(wait), .integer(failures), .integer(unbegun),
+            SQLValue(wait), .integer(failures), .integer(uncounted), .integer(unbegun),
         ]
     }
 
@@ -221,7 +231,8 @@ extension JobStore {
         answer.lookTime = Machine.timeSinceBoot - start
         let last = answer.isSuspect ? nil : picked.last
         answer.end = last.map(ReadyPlace.init) ?? (isFullLook ? nil : exchange.from)
-        let free = try lockKeys(picked, exchange.queue, session)
+        let (free, hasFree) = try ExclusiveKeys.take(for: picked, exchange.queue, session)
+        if hasFree { answer.freedKey = true }
         let rows = try session.query(
             Self.take,
             free.map { [$0.values[0], .text(exchange.worker), .integer(exchange.claim)] }
@@ -242,7 +253,8 @@ extension JobStore {
         return try !session.query(
             """
             SELECT 1 FROM durable_job j
-            WHERE queue = ? AND state = 2 AND deaths > 0 AND deaths >= ? AND parked = 0 AND ? = (
+            WHERE queue = ? AND state = 2 AND deaths > 0 AND deaths >= ? AND parked = 0
+                AND \(Self.isUnpaused) AND ? = (
                 SELECT MIN(w.id) FROM durable_job_worker w
                 JOIN durable_job_performed p ON p.worker = w.id
                 WHERE w.queue = j.queue AND w.is_stopping = 0 AND {alive}
@@ -254,29 +266,6 @@ extension JobStore {
                 .text(exchange.worker),
             ]
         ).isEmpty
-    }
-
-    /// Writes the exclusive keys of the jobs, and returns the jobs whose key was free.
-    private func lockKeys(
-        _ rows: [SQLRow], _ queue: String, _ session: any SQLSession
-    ) throws -> [SQLRow] {
-        let exclusive = rows.filter { $0.text(3) != nil }
-        guard !exclusive.isEmpty else { return rows }
-        var first: [String: SQLRow] = [:]
-        for row in exclusive {
-            if let key = row.text(3), first[key] == nil { first[key] = row }
-        }
-        let keys = first.sorted { $0.key < $1.key }
-        let written = try session.batch(
-            """
-            INSERT INTO durable_job_lock (queue, key, job) VALUES (?, ?, ?)
-            ON CONFLICT (queue, key) DO NOTHING RETURNING job
-            """, keys.map { [.text(queue), .text($0.key), $0.value.values[0]] })
-        let jobs = Set(written.compactMap { $0.first?.integer(0) })
-        for ((key, _), rows) in zip(keys, written) where rows.isEmpty {
-            try ExclusiveKeys.park(key, queue, session)
-        }
-        return rows.filter { $0.text(3) == nil || jobs.contains($0.integer(0)) }
     }
 
     private func claimedJob(_ pick: SQLRow, _ row: SQLRow, _ exchange: Exchange) -> ClaimedJob {

@@ -40,7 +40,7 @@ extension JobStore {
     /// - Parameters:
     ///   - age: the time since the end of the other jobs.
     ///   - deadAge: the time since the end of dead letters; `age` if that is longer.
-    ///   - portions: the most transactions for each of the three.
+    ///   - portions: the most transactions for each of the four.
     ///   - isOver: asked before each transaction; if it returns true, the call returns.
     package func prune(
         in queue: String, endedFor age: Duration, discardedFor deadAge: Duration,
@@ -57,6 +57,9 @@ extension JobStore {
         // A batch counts the jobs that may still be retried.
         _ = try await repeating(portions, &progress.isDone, isOver) {
             try await pruneBatches(in: queue, olderThan: deadAge + (archiveAge ?? .zero))
+        }
+        _ = try await repeating(portions, &progress.isDone, isOver) {
+            try await pruneGroups(of: queue)
         }
         guard let archiveAge else { return progress }
         _ = try await repeating(portions, &progress.isDone, isOver) {

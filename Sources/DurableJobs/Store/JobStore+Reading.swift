@@ -30,6 +30,8 @@ package struct StoredJob: Sendable {
     package let process: Int64?
     /// Nil for an archived job.
     package let arguments: Data?
+    /// The number of places of its exclusive key.
+    package let places: Int
 }
 
 /// A dependency as `explain` shows it.
@@ -53,7 +55,7 @@ extension JobStore {
         j.run_at, j.enqueued_at, j.started_at, j.ended_at, j.error,
         CASE WHEN j.exclusive_key IS NULL THEN 0 ELSE 1 END,
         CASE WHEN j.cancel_reason IS NULL THEN 0 ELSE 1 END, w.host, w.process,
-        j.arguments
+        j.arguments, COALESCE(j.slots, 1)
         """
 
     private static let joinedWorker = """
@@ -69,7 +71,8 @@ extension JobStore {
             enqueuedAt: row.integer(10), startedAt: row.optionalInteger(11),
             endedAt: row.state(4).isEnded ? row.optionalInteger(12) : nil, error: row.text(13),
             isExclusive: row.flag(14), isCancelRequested: row.flag(15), host: row.text(16),
-            process: row.optionalInteger(17), arguments: row.bytes(18))
+            process: row.optionalInteger(17), arguments: row.bytes(18),
+            places: Int(row.integer(19)))
     }
 
     /// Returns the ends of those of the jobs that have ended, and the jobs that the store does not
@@ -115,7 +118,7 @@ extension JobStore {
             return try session.query(
                 """
                 SELECT id, queue, name, 0, state, 0, attempt, 0, 0, NULL, enqueued_at, NULL,
-                    ended_at, error, 0, 0, NULL, NULL, NULL
+                    ended_at, error, 0, 0, NULL, NULL, NULL, 1
                 FROM durable_job_archive WHERE id = ?
                 """, [.integer(id.rawValue)]
             ).first.map(Self.job)
@@ -263,21 +266,23 @@ extension JobStore {
                 JOIN durable_job_edge e ON e.dependency = j.id
                 WHERE e.dependent = ? ORDER BY j.id
                 """, [.integer(id.rawValue)]
-            ).map { StoredDependency(job: Self.job($0), isResolved: $0.flag(19)) }
+            ).map { StoredDependency(job: Self.job($0), isResolved: $0.flag(20)) }
         }
     }
 
-    /// Returns the job that holds the exclusive key of another job; nil if the key is free.
-    package func holder(ofKeyOf id: JobID) async throws -> StoredJob? {
+    /// Returns the jobs that have those places of the key of a job which it may take.
+    package func holders(ofKeyOf id: JobID) async throws -> [StoredJob] {
         try await database.transaction(.reading) { session in
             try session.query(
                 """
                 SELECT \(Self.columns) \(Self.joinedWorker)
                 JOIN durable_job_lock l ON l.job = j.id
-                JOIN durable_job other ON other.queue = l.queue AND other.exclusive_key = l.key
-                WHERE other.id = ?
+                JOIN durable_job other ON other.queue = l.queue
+                    AND (l.key = other.exclusive_key OR l.base = other.exclusive_key)
+                    AND l.slot < COALESCE(other.slots, 1)
+                WHERE other.id = ? ORDER BY j.id
                 """, [.integer(id.rawValue)]
-            ).first.map(Self.job)
+            ).map(Self.job)
         }
     }
 

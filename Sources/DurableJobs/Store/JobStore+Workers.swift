@@ -11,21 +11,24 @@ package struct HeartbeatAnswer: Sendable {
 extension JobStore {
     /// Makes the row of a worker, whose lease begins now, and hands back what its earlier
     /// incarnations held.
+    ///
+    /// - Parameter pauses: the revision of the queue's pauses that the worker obeys.
     package func register(
         _ worker: String, queue: String, host: String, process: Int, lease: Duration,
-        performing types: [PerformedJob], after earlier: EarlierIncarnations = .init()
+        performing types: [PerformedJob], after earlier: EarlierIncarnations = .init(),
+        obeying pauses: Int64 = 0
     ) async throws {
         try await database.transaction(.relaxed, on: .heartbeat) { session in
             _ = try session.query(
                 """
                 INSERT INTO durable_job_worker
-                    (id, queue, host, process, started_at, lease_until, boot)
-                VALUES (?, ?, ?, ?, {now}, {lease_now} + ?, {boot})
+                    (id, queue, host, process, started_at, lease_until, boot, pauses)
+                VALUES (?, ?, ?, ?, {now}, {lease_now} + ?, {boot}, ?)
                 ON CONFLICT (id) DO NOTHING
                 """,
                 [
                     .text(worker), .text(queue), .text(host), .integer(Int64(process)),
-                    .integer(lease.milliseconds),
+                    .integer(lease.milliseconds), .integer(pauses),
                 ])
             _ = try session.batch(
                 """
@@ -259,12 +262,14 @@ extension JobStore {
                     EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isUnresolved)),
                     EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isWide)),
                     EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isOverdue)),
-                    EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isUncounted))
-                """, [.text(queue), .text(queue), .text(queue)])
+                    EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isUncounted)),
+                    \(Self.pauseRevision)
+                """, [.text(queue), .text(queue), .text(queue), .text(queue)])
             guard let row = rows.first else { return DueUpkeep() }
             return DueUpkeep(
                 hasUnchecked: row.flag(0), hasUnresolved: row.flag(1), hasWide: row.flag(2),
-                hasOverdue: row.flag(3), hasUncounted: row.flag(4))
+                hasOverdue: row.flag(3), hasUncounted: row.flag(4),
+                pauses: row.integer(5))
         }
     }
 
@@ -371,5 +376,7 @@ package struct DueUpkeep: Sendable, Hashable {
     package var hasOverdue = false
     /// Jobs that a transaction of the program has completed.
     package var hasUncounted = false
+    /// The revision of the queue's pauses.
+    package var pauses: Int64 = 0
 }
 #endif

@@ -23,7 +23,7 @@ package struct NewJob: Sendable {
     package var trace: String?
 
     /// The stored form of the unique key; nil if the job has none.
-    var uniqueKey: String? { options.uniqueKey.map { "\(name) \($0)" } }
+    package var uniqueKey: String? { options.uniqueKey.map { "\(name) \($0)" } }
 }
 
 /// The places that a batch has taken so far; see "The order of claims" in Protocol.md.
@@ -96,6 +96,8 @@ package enum AttemptVerdict: Sendable {
     case retry(error: String, after: Duration)
     /// Not carried out; another attempt is due after the duration. This counts as no failure.
     case postponed(reason: String, for: Duration)
+    /// Not carried out, because the job asks for a later attempt. This one does not count.
+    case snoozed(reason: String, for: Duration)
     case discarded(error: String)
     case cancelled(reason: String)
     /// Not finished, because the worker stops. This counts as no failure.
@@ -175,6 +177,9 @@ package struct Exchange: Sendable {
     /// The number of the claim, which no other claim of the worker has.
     package let claim = Int64.random(in: .min ... .max)
     package var performed: [PerformedJob] = []
+    /// The revision of the queue's pauses that the worker obeys. With another one in the store, the
+    /// claim takes nothing.
+    package var pauses: Int64 = 0
     package var from = ReadyPlace.start
     /// The number of deaths of its workers from which on a job is a *suspect*, which runs alone.
     package var suspectDeaths = Int.max
@@ -208,10 +213,12 @@ package struct ExchangeAnswer: Sendable {
     /// Whether the claim found as many jobs as it wanted, so that there may be more.
     package var isFull = false
     package var isLeaseLost = false
+    /// Whether nothing was claimed because the pauses of the queue have changed.
+    package var havePausesChanged = false
     /// Jobs that were cancelled because of those that ended. Each may have dependents of its own,
     /// which are left to ``JobStore/resolveRest(reporting:)``.
     package var alsoEnded: [EndedJob] = []
-    /// Whether an exclusive key was freed.
+    /// Whether a place of a key was freed, or may be free.
     package var freedKey = false
     /// In how long the next scheduled or retryable job of the queue is due; nil if there is none,
     /// or if the claim was full.

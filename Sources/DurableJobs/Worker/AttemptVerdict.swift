@@ -13,8 +13,11 @@ extension AttemptVerdict {
     /// The verdict on an attempt that threw an error.
     static func failure(_ error: any Error, of job: ClaimedJob) -> AttemptVerdict {
         let reason = JobCoding.describe(error)
-        if let error = error as? PostponedAttempt {
-            return .postponed(reason: reason, for: error.delay.limitedForStore)
+        if let snooze = error as? Snooze {
+            if let refusal = snooze.refusal {
+                return failure(reason: refusal, isPermanent: false, of: job)
+            }
+            return .snoozed(reason: reason, for: snooze.delay)
         }
         let effect = (error as? JobError)?.effect
         if effect == .postponement { return .postponed(reason: reason, for: pause(after: job)) }
@@ -51,7 +54,7 @@ extension AttemptVerdict {
         switch self {
         case .completed, .completedByProgram, .handedBack, .notBegun: nil
         case .retry(let error, _), .discarded(let error): error
-        case .cancelled(let reason), .postponed(let reason, _): reason
+        case .cancelled(let reason), .postponed(let reason, _), .snoozed(let reason, _): reason
         }
     }
 }

@@ -20,7 +20,9 @@ package final class JobStepper: Sendable {
         performer = JobPerformer(queue, types, values)
         try await queue.store.register(
             worker, queue: queue.name, host: Machine.host, process: Machine.process,
-            lease: .seconds(100 * 365 * 86_400), performing: performer.performed)
+            lease: .seconds(100 * 365 * 86_400), performing: performer.performed,
+            // It learns the pauses before each claim, and begins one job at a time.
+            obeying: .max)
     }
 
     /// Runs the first job that is due.
@@ -33,7 +35,9 @@ package final class JobStepper: Sendable {
         try await store.extension?.refresh(queue)
         var exchange = Exchange(worker: worker, queue: queue.name)
         exchange.wanted = 1
-        exchange.performed = performer.performed
+        let pauses = try await store.pauses(in: queue.name)
+        exchange.pauses = pauses.revision
+        exchange.performed = pauses.unpaused(performer.performed)
         guard let job = try await store.exchange(exchange).claimed.first else { return nil }
         let record = AttemptRecord(
             job, generation: 0, part: store.extension?.attempt(job, in: queue.name))

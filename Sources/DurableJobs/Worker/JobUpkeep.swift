@@ -8,6 +8,8 @@ struct JobUpkeep: Sendable {
     struct Changes {
         var addsJobs = false
         var endsJobs = false
+        /// The revision of the queue's pauses.
+        var pauses: Int64 = 0
     }
 
     let queue: JobQueue
@@ -20,6 +22,7 @@ struct JobUpkeep: Sendable {
         let (store, name) = (queue.store, queue.name)
         var changes = Changes()
         let due = try await store.dueUpkeep(in: name)
+        changes.pauses = due.pauses
         if due.hasUnchecked {
             changes.addsJobs = try await store.checkDependents(in: name, reporting: report) > 0
         }

@@ -57,6 +57,7 @@ extension JobWorker {
         for running in overtaken { running.record.interrupt(.leaseLost) }
         handlers.cancel(overtaken.map(\.operation), because: .leaseLost)
         if answer.isLeaseLost { loseLease(of: exchange.worker) }
+        if answer.havePausesChanged { upkeep.signal() }
         for job in claimed { begin(job, generation: generation) }
         settle(group, answer.verdicts)
         if !(group.isEmpty && claimed.isEmpty) {
@@ -150,7 +151,9 @@ extension JobWorker {
     private func begin(_ record: AttemptRecord) -> Bool {
         let (job, now) = (record.job, Machine.timeSinceBoot)
         // A process that was stopped after a claim may start the job before its watchdog notices.
-        guard !record.isLeaseLost, record.begin(at: now) else { return false }
+        guard !record.isLeaseLost, state.withLock({ $0.begin(record, at: now) }) else {
+            return false
+        }
         if isObserved {
             let wait = Duration.milliseconds(job.claimedAt - job.enqueuedAt)
             report(

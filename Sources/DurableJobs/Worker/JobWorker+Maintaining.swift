@@ -55,14 +55,21 @@ struct MaintenanceSchedule: Sendable {
     }
 }
 
+/// The revision of the pauses that a worker's row has.
+private struct ObeyedPauses: Equatable {
+    var worker = ""
+    var revision: Int64 = 0
+}
+
 extension JobWorker {
     func maintain() async {
         var schedule = MaintenanceSchedule(lease: options.lease, now: Machine.timeSinceBoot)
         var missing = MissingWorkers(lease: options.lease)
+        var obeyed = ObeyedPauses()
         while !lease.withLock({ $0.isOver }) {
             var pause = schedule.pause
             do {
-                let isDone = try await performTurn(&schedule, &missing)
+                let isDone = try await performTurn(&schedule, &missing, &obeyed)
                 storeAnswered(in: .maintenance)
                 // The next turn begins at once.
                 if !isDone { pause = .zero }
@@ -76,12 +83,14 @@ extension JobWorker {
 
     /// - Returns: whether nothing is left for the next turn that is due now.
     private func performTurn(
-        _ schedule: inout MaintenanceSchedule, _ missing: inout MissingWorkers
+        _ schedule: inout MaintenanceSchedule, _ missing: inout MissingWorkers,
+        _ obeyed: inout ObeyedPauses
     ) async throws -> Bool {
         let now = Machine.timeSinceBoot
         let steps = JobUpkeep(queue: jobs, aging: options.aging) { [weak self] in self?.report($0) }
         var changes = try await steps.performDueSteps()
         if changes.endsJobs { jobs.signals.jobsEnded() }
+        try await obeyPauses(changes.pauses, &obeyed)
         try await recordHead()
         if let `extension` = store.extension, schedule.takesRefresh(now: now) {
             try await `extension`.refresh(jobs)
@@ -97,6 +106,25 @@ extension JobWorker {
         guard try await moveHistory() else { return false }
         schedule.pruned(now: now)
         return true
+    }
+
+    /// Learns the pauses of the queue, if the store has another revision than the worker knows; and
+    /// says so in the worker's row, also after a new lease. From then on the worker begins no job
+    /// that is paused.
+    private func obeyPauses(_ revision: Int64, _ obeyed: inout ObeyedPauses) async throws {
+        if revision != state.withLock({ $0.pauses.revision }) {
+            let pauses = try await store.pauses(in: jobs.name)
+            let now = Machine.timeSinceBoot
+            let waiting = state.withLock { $0.pausesChanged(pauses, now: now) }
+            for running in waiting { running.operation.cancel(because: .notBegun) }
+            wakeUp.signal()
+        }
+        let present = state.withLock {
+            ObeyedPauses(worker: $0.worker, revision: $0.pauses.revision)
+        }
+        guard present != obeyed, present.revision > 0 else { return }
+        try await store.obeyPauses(present.revision, present.worker)
+        obeyed = present
     }
 
     /// Takes the jobs of workers that died.

@@ -154,6 +154,10 @@ public final class JobWorker: Sendable {
         defer { jobs.health.forget(self) }
         let local = jobs.signals.add { [weak self] in self?.jobsAdded() }
         let watch = store.database.watch(jobs.name) { [weak self] in self?.jobsAdded() }
+        let pauses = jobs.signals.addPause { [weak self] in self?.upkeep.signal() }
+        let pauseWatch = store.database.watchPauses(jobs.name) { [weak self] in
+            self?.upkeep.signal()
+        }
         try await withTaskCancellationHandler {
             // A program may block all threads of Swift's own pool, and its jobs all those that the
             // workers of `Operations` may have. Neither ends the lease: the thread that renews it
@@ -167,7 +171,7 @@ public final class JobWorker: Sendable {
         } onCancel: {
             stop()
         }
-        withExtendedLifetime((local, watch)) {}
+        withExtendedLifetime((local, watch, pauses, pauseWatch)) {}
     }
 
     /// Sends heartbeats on the calling thread, and does everything else on others.

@@ -207,6 +207,7 @@ extension Reports.Ended {
             case .completed: AttemptVerdict.discarded(error: "\(reason), with its result")
             case .retry(_, let wait): AttemptVerdict.retry(error: reason, after: wait)
             case .postponed(_, let wait): AttemptVerdict.postponed(reason: reason, for: wait)
+            case .snoozed(_, let wait): AttemptVerdict.snoozed(reason: reason, for: wait)
             case .discarded: AttemptVerdict.discarded(error: reason)
             case .cancelled: AttemptVerdict.cancelled(reason: reason)
             case .completedByProgram, .handedBack, .notBegun: end.verdict
@@ -224,6 +225,7 @@ extension AttemptVerdict {
         case .completed, .completedByProgram, .handedBack, .notBegun: self
         case .retry(let error, let wait): .retry(error: error.inASCII, after: wait)
         case .postponed(let reason, let wait): .postponed(reason: reason.inASCII, for: wait)
+        case .snoozed(let reason, let wait): .snoozed(reason: reason.inASCII, for: wait)
         case .discarded(let error): .discarded(error: error.inASCII)
         case .cancelled(let reason): .cancelled(reason: reason.inASCII)
         }

@@ -32,6 +32,10 @@ struct WorkerState: Sendable {
     private(set) var running: [JobID: Running] = [:]
     private(set) var isStopping = false
     private(set) var isGraceOver = false
+    /// What the worker knows to be paused.
+    private(set) var pauses = Pauses()
+    /// Whether the store has other pauses. The worker claims nothing until it knows them.
+    private var mustLearnPauses = false
     /// Whether a transaction had no answer, so that the worker may own jobs that it does not know.
     private var mustNameKnown = false
     private var notBefore = Duration.zero
@@ -75,7 +79,8 @@ struct WorkerState: Sendable {
 
     /// How many jobs a claim would take at this moment.
     private func claimCount(_ ahead: Int) -> Int {
-        guard !isStopping, !suspects.isMakingRoom(holding: outstanding), !looks.types.isEmpty
+        guard !isStopping, !suspects.isMakingRoom(holding: outstanding), !mustLearnPauses,
+            !pauses.unpaused(looks.types).isEmpty
         else { return 0 }
         return max(0, min(width + ahead - running.count, 2 * width - outstanding))
     }
@@ -104,6 +109,7 @@ struct WorkerState: Sendable {
         reports hasReports: Bool, _ ahead: Int, now: Duration
     ) -> Step {
         var exchange = Exchange(worker: worker, queue: queue)
+        exchange.pauses = pauses.revision
         let group = hasReports ? reports.take(into: &exchange) : []
         // The ends of this transaction make room for its claim.
         let count = claimCount(ahead)
@@ -112,7 +118,7 @@ struct WorkerState: Sendable {
             exchange.wanted = count
             exchange.suspectDeaths = suspects.deaths
             exchange.mayClaimSuspect = suspects.mayClaim(holding: outstanding)
-            exchange.performed = looks.types
+            exchange.performed = pauses.unpaused(looks.types)
             exchange.from = looks.begin(now: now)
         }
         if mustNameKnown {
@@ -136,6 +142,11 @@ struct WorkerState: Sendable {
         if exchange.known != nil { mustNameKnown = false }
         if answer.freedKey { looks.jobsAdded() }
         guard exchange.wanted > 0 else { return answer.claimed }
+        if answer.havePausesChanged {
+            mustLearnPauses = exchange.pauses == pauses.revision
+            looks.lookAgain()
+            return answer.claimed
+        }
         pace.claimAnswered(now: now)
         if !answer.isFull { pace.restart() }
         looks.answered(answer, now: now)
@@ -201,6 +212,10 @@ struct WorkerState: Sendable {
             reports.handBack(record, .notBegun, now: nil)
             return false
         }
+        guard !pauses.isPaused(record.job.name) else {
+            if record.returnUnbegun() { reports.handBack(record, .notBegun, now: now) }
+            return false
+        }
         running[record.job.token.job] = Running(record: record, operation: operation)
         unbegun.add(record.job.token, now: now)
         return true
@@ -228,21 +243,45 @@ struct WorkerState: Sendable {
     ///
     /// - Returns: the operations to cancel: those of the jobs that have not begun meanwhile.
     mutating func handBack(_ waiting: [Running], now: Duration) -> [Running] {
-        let returned = waiting.filter { waiting in
-            let job = waiting.record.job.token.job
-            return running[job]?.record === waiting.record && waiting.record.returnUnbegun()
-        }
+        let returned = takeBack(waiting, now: now)
         guard !returned.isEmpty else { return [] }
-        for waiting in returned {
-            running[waiting.record.job.token.job] = nil
-            reports.handBack(waiting.record, .notBegun, now: now)
-        }
         pace.jobWasHandedBack()
         if running.values.count(where: \.record.hasBegun) < width {
             // No slot is what they wait for. Jobs of other types come first for a while.
             for waiting in returned { looks.typeIsStuck(waiting.record.job.name, now: now) }
         }
         return returned
+    }
+
+    private mutating func takeBack(_ waiting: [Running], now: Duration) -> [Running] {
+        let returned = waiting.filter { waiting in
+            let job = waiting.record.job.token.job
+            return running[job]?.record === waiting.record && waiting.record.returnUnbegun()
+        }
+        for waiting in returned {
+            running[waiting.record.job.token.job] = nil
+            reports.handBack(waiting.record, .notBegun, now: now)
+        }
+        return returned
+    }
+
+    /// The body of a job is about to begin.
+    ///
+    /// - Returns: false if it must not, because it is paused or was handed back.
+    func begin(_ record: AttemptRecord, at time: Duration) -> Bool {
+        !pauses.isPaused(record.job.name) && record.begin(at: time)
+    }
+
+    /// The worker has learned the pauses of its queue.
+    ///
+    /// - Returns: the operations to cancel: those of paused jobs that have not begun, which are
+    ///   handed back.
+    mutating func pausesChanged(_ pauses: Pauses, now: Duration) -> [Running] {
+        self.pauses = pauses
+        mustLearnPauses = false
+        looks.lookAgain()
+        return takeBack(
+            running.values.filter { pauses.isPaused($0.record.job.name) }, now: now)
     }
 
     /// The operation of an attempt has ended.

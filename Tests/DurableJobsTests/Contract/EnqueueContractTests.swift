@@ -241,5 +241,90 @@ struct EnqueueContractTests {
             #expect(try await other.counts() == [.available: 1])
         }
     }
+
+    // MARK: Changes of joined jobs
+
+    private func echo(_ queue: JobQueue, _ id: JobID) async throws -> String? {
+        try await queue.info(id)?.job(as: Echo.self)?.text
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func joinedJobGetsTheLastArguments(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            func enqueue(_ text: String) async throws -> JobID {
+                try await queue.enqueue(
+                    Echo(text: text), .unique(by: "key"), .joining(.replacingArguments)
+                ).id
+            }
+            let id = try await enqueue("a")
+            #expect(try await enqueue("b") == id)
+            #expect(try await echo(queue, id) == "b")
+            // Without the trait, the job keeps its own.
+            #expect(try await queue.enqueue(Echo(text: "c"), .unique(by: "key")).id == id)
+            #expect(try await echo(queue, id) == "b")
+            // A job that runs is joined as it is, and so is one that has ended.
+            let ghost = try await Ghost(queue)
+            let claimed = try #require(try await ghost.claim().first)
+            #expect(try await enqueue("d") == id)
+            #expect(try await echo(queue, id) == "b")
+            _ = try await ghost.exchange([EndedAttempt(claimed.token, ghost.result(""))])
+            let ended = try await queue.enqueue(
+                Echo(text: "e"), .unique(by: "key", for: .seconds(60)),
+                .joining(.replacingArguments))
+            #expect(ended.id == id)
+            #expect(try await echo(queue, id) == "b")
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func debouncedJobRunsOnceWithTheLastArguments(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            func enqueue(_ text: String, _ traits: JobTrait...) async throws -> JobID {
+                try await queue.enqueue(
+                    Echo(text: text),
+                    traits + [.unique(by: "key"), .joining([.replacingArguments, .postponing])],
+                    after: []
+                ).id
+            }
+            func runAt(_ id: JobID) async throws -> Int64 {
+                try await queue.store.job(id)?.runAt ?? 0
+            }
+            let id = try await enqueue("a", .delay(.seconds(60)))
+            let first = try await runAt(id)
+            #expect(try await enqueue("b", .delay(.seconds(3600))) == id)
+            #expect(try await runAt(id) > first + 1_000_000)
+            #expect(try await queue.info(id)?.state == .scheduled)
+            #expect(try await enqueue("c") == id)
+            #expect(try await queue.info(id)?.state == .available)
+            #expect(try await enqueue("d", .delay(.seconds(3600))) == id)
+            #expect(try await queue.info(id)?.state == .scheduled)
+            #expect(try await Ghost(queue).claim().isEmpty)
+            #expect(try await echo(queue, id) == "d")
+            #expect(try await queue.counts() == [.scheduled: 1])
+        }
+    }
+
+    /// The last of several jobs with one key in one call.
+    @Test(arguments: StoreKind.allCases)
+    func lastOfAnArrayReplacesTheOthers(_ kind: StoreKind) async throws {
+        try await withQueue(kind) { queue async throws in
+            let blocker = try await queue.enqueue(Flaky(failures: 0))
+            let handles = try await queue.enqueue(
+                (0..<3).map { Echo(text: "\($0)") }, .unique(by: "key"),
+                .joining([.replacingArguments, .postponing]), after: blocker)
+            #expect(Set(handles.map(\.id)).count == 1)
+            #expect(try await echo(queue, handles[0].id) == "2")
+            #expect(try await queue.info(handles[0].id)?.state == .blocked)
+        }
+    }
+
+    @Test func joiningWithoutAKeyIsRefused() async throws {
+        try await withQueue(.file) { queue async throws in
+            let error = await #expect(throws: JobError.self) {
+                try await queue.enqueue(Echo(text: ""), .joining(.postponing))
+            }
+            #expect(error?.description.contains("write unique(by:)") == true)
+        }
+    }
 }
 #endif

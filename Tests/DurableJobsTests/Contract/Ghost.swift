@@ -35,7 +35,7 @@ struct Ghost {
 
     func exchange(
         _ ended: [EndedAttempt], wanted: Int = 0, known: [AttemptToken]? = nil,
-        suspectDeaths: Int = .max, mayClaimSuspect: Bool = false
+        suspectDeaths: Int = .max, mayClaimSuspect: Bool = false, pauses: Int64 = 0
     ) async throws -> ExchangeAnswer {
         var exchange = Exchange(worker: id, queue: queue)
         exchange.ended = ended
@@ -44,6 +44,7 @@ struct Ghost {
         exchange.known = known
         exchange.suspectDeaths = suspectDeaths
         exchange.mayClaimSuspect = mayClaimSuspect
+        exchange.pauses = pauses
         return try await store.exchange(exchange)
     }
 
@@ -99,6 +100,15 @@ extension JobQueue {
             WHERE id = ? AND state = 3
             """, .integer(job.rawValue))
     }
+
+    /// Takes back what version 12 of the tables has added.
+    static let changesToVersion11 = [
+        "DROP TABLE durable_job_pause", "DROP TABLE durable_job_group",
+        "ALTER TABLE durable_job_worker DROP COLUMN pauses",
+        "ALTER TABLE durable_job DROP COLUMN slots", "DROP INDEX durable_job_lock_base",
+        "ALTER TABLE durable_job_lock DROP COLUMN slot",
+        "ALTER TABLE durable_job_lock DROP COLUMN base",
+    ]
 
     /// The number of rows of a table.
     func rowCount(_ table: String) async throws -> Int {

@@ -188,7 +188,7 @@ struct ListingContractTests {
     private func goBack(_ storage: JobStorage) async throws {
         let database = try await storage.withFiles().open().database
         try await database.transaction(.durable) { session in
-            for statement in [
+            for statement in JobQueue.changesToVersion11 + [
                 "DROP TABLE durable_job_extension",
                 "DROP INDEX durable_job_listed", "DROP INDEX durable_job_dead_letter",
                 """

@@ -126,6 +126,7 @@ struct FileMigrationTests {
 
     /// Makes the tables those of version 9.
     private func goBack(_ queue: JobQueue) async throws {
+        for change in JobQueue.changesToVersion11 { try await queue.change(change) }
         try await queue.change("DROP INDEX durable_job_uncounted")
         try await queue.change("ALTER TABLE durable_job DROP COLUMN uncounted")
         try await queue.change("DROP TABLE durable_job_extension")
@@ -235,7 +236,9 @@ struct FileMigrationTests {
             let first = try await JobQueue("tests", in: storage)
             let handle = try await first.enqueue(Attach(byteCount: 5), .unique(by: "a"))
             try await first.store.database.transaction(.durable) { session in
-                for change in Self.changesToTheFirstVersion { _ = try session.query(change) }
+                for change in JobQueue.changesToVersion11 + Self.changesToTheFirstVersion {
+                    _ = try session.query(change)
+                }
                 // PostgreSQL takes no schema in the name of an index that is made.
                 guard kind == .file else { return }
                 _ = try session.query("CREATE INDEX durable_job_ready ON durable_job (id)")

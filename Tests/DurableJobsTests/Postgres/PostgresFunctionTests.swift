@@ -73,6 +73,20 @@ struct PostgresFunctionTests {
         }
     }
 
+    @Test func placesAndGroupsAreThoseOfTheTraits() async throws {
+        try await withSession { queue, session async throws in
+            try await queue.enqueue(Echo(text: ""), .limited(to: 3, by: "a"), .group("g"))
+            _ = try enqueue(
+                Self.echo + ", exclusive_key => 'a', exclusive_places => 3, group_key => 'g'",
+                session)
+            let rows = try session.query(
+                "SELECT exclusive_key, slots, position FROM durable_job ORDER BY id", [])
+            #expect(rows[0].values.prefix(2) == rows[1].values.prefix(2))
+            #expect(rows.map { $0.integer(2) } == [1, 2])
+            #expect(try await queue.rowCount("durable_job_group") == 1)
+        }
+    }
+
     @Test func theSettingsAreThoseOfTheTraits() async throws {
         try await withSession { queue, session async throws in
             let id = try enqueue(
@@ -130,6 +144,9 @@ struct PostgresFunctionTests {
         ("'mail', 'echo', '{}', retries => -1", "0 or more retries"),
         ("'mail', 'echo', '{}', version => 0", "a version of 1 or more"),
         ("'mail', 'echo', '{}', priority => 5", "use -8, -4, 0, 4 or 8"),
+        (
+            "'mail', 'echo', '{}', exclusive_key => 'a', exclusive_places => 0", "use 1 to 10000"
+        ),
     ])
     func nonsenseIsRefusedByName(arguments: String, message: String) async throws {
         try await withSession { queue, session async throws in
@@ -152,6 +169,10 @@ struct PostgresFunctionTests {
             try session.execute(
                 """
                 DROP FUNCTION durable_job_enqueue;
+                CREATE FUNCTION durable_job_enqueue(TEXT, TEXT, JSONB, BIGINT DEFAULT 1,
+                    TIMESTAMPTZ DEFAULT NULL, TIMESTAMPTZ DEFAULT NULL, BIGINT DEFAULT 0,
+                    BIGINT DEFAULT 0, TEXT DEFAULT NULL, TEXT DEFAULT NULL)
+                RETURNS BIGINT LANGUAGE sql AS 'SELECT 0::BIGINT';
                 ALTER TABLE durable_job DROP COLUMN uncounted;
                 UPDATE durable_job_schema SET version = 10;
                 """)

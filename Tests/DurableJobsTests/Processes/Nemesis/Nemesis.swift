@@ -45,6 +45,9 @@ final class Nemesis: Sendable {
     /// The faults in which a process, or the store, stands still.
     private let standstills = Locked<[Span]>([])
     private let samples: StoreSamples
+    /// When the queue, or the type of its jobs, was paused.
+    private let pauses = Locked<[Span]>([])
+    private let pauseFindings = Locked<[String]>([])
     private let historyText = Locked("")
 
     /// - Parameters:
@@ -133,6 +136,11 @@ final class Nemesis: Sendable {
             wrong += LeaseChecks(log, disturbances: all, lease: settings.lease).findings()
         }
         wrong += LineFile.read(settings.problems) as [String]
+        wrong += self.samples.findings
+        wrong += pauseFindings.withLock { $0 }
+        if !faults.contains("no-watchdog") {
+            wrong += runs.findings(pauses: pauses.withLock { $0 })
+        }
         wrong += children.crashes + (hosts?.failures ?? [])
         if attempts.isEmpty { wrong.append("no job was stored") }
         return wrong
@@ -146,6 +154,7 @@ final class Nemesis: Sendable {
             group.addTask { try await self.disturbProcesses(processFaults) }
             if settings.isQuiet { group.addTask { await self.storeGroups() } }
             if settings.isMixed { group.addTask { await self.pruneOtherQueue() } }
+            if settings.isMixed, !settings.isQuiet { group.addTask { await self.pauseQueue() } }
             if let hosts {
                 group.addTask { try await self.disturb(hosts) }
             }
@@ -213,6 +222,42 @@ final class Nemesis: Sendable {
                 _ = try? await other.prune(endedFor: .zero, archivingFor: .zero)
             }
             try? await Task.sleep(for: .milliseconds(200))
+        }
+    }
+
+    /// Pauses the queue and its type of jobs again and again, and notes when nothing may begin.
+    private func pauseQueue() async {
+        while !areFaultsOver.withLock({ $0 }) {
+            try? await Task.sleep(for: .milliseconds(Int.random(in: 500...3_000)))
+            let isType = Bool.random()
+            do {
+                if isType {
+                    try await queue.pause(SlowWord.self)
+                } else {
+                    try await queue.pause()
+                }
+                let start = Machine.timeSinceBoot
+                try? await Task.sleep(for: .milliseconds(Int.random(in: 0...300)))
+                let pause = Span(start: start, end: Machine.timeSinceBoot)
+                pauses.withLock { $0.append(pause) }
+            } catch JobError.workersStillBegin(let workers) {
+                let text = "the call that pauses has waited for \(workers)"
+                pauseFindings.withLock { $0.append(text) }
+            } catch {
+                // A store that does not answer is no finding. It may have the pause.
+            }
+            await untilStored { try await queue.resume() }
+            await untilStored { try await queue.resume(SlowWord.self) }
+        }
+    }
+
+    private func untilStored(_ body: () async throws -> Void) async {
+        while true {
+            do {
+                return try await body()
+            } catch {
+                try? await Task.sleep(for: .milliseconds(100))
+            }
         }
     }
 

@@ -234,13 +234,24 @@ struct NemesisClient {
             return SlowWord(
                 path: "\(settings.folder)/\(name)", longestWait: wait ?? settings.longestWait,
                 isObedient: settings.hasObedientJobs && Bool.random(), dependencies: dependencies,
-                endsInTransaction: settings.isMixed && Int.random(in: 0..<10) == 0)
+                endsInTransaction: settings.isMixed && Int.random(in: 0..<10) == 0,
+                isSleepy: settings.isMixed && Int.random(in: 0..<10) == 0)
         }
         // The last job names the others in its arguments, so it is stored after them.
         let first = try await queue.enqueue((1..<group).map { _ in job() }) { job in
             // Some may fail too often while a deploy cannot decode them. Those that roll
             // transactions back need more attempts.
-            Int.random(in: 0..<20) == 0 && !job.endsInTransaction ? [SlowWord.retries(1)] : []
+            var traits: [JobTrait] = []
+            if Int.random(in: 0..<20) == 0, !job.endsInTransaction {
+                traits.append(SlowWord.retries(1))
+            }
+            guard settings.isMixed else { return traits }
+            // Jobs of one key may have different numbers.
+            if Int.random(in: 0..<5) == 0 {
+                traits.append(.limited(to: Int.random(in: 2...3), by: Int.random(in: 0..<4)))
+            }
+            if Bool.random() { traits.append(.group(Int.random(in: 0..<3))) }
+            return traits
         }
         var graph = JobGraph()
         let last = graph.add(job(after: first.map(\.id)), after: first)

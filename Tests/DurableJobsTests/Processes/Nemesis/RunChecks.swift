@@ -101,6 +101,20 @@ struct RunChecks {
         return wrong
     }
 
+    /// - Parameter pauses: the times in which no job may begin.
+    func findings(pauses: [Span]) -> [String] {
+        runs.compactMap { run in
+            guard pauses.contains(where: { $0.contains(run.start) }) else { return nil }
+            // A process that is stopped between the decision to begin and the note of it has lost
+            // its lease meanwhile, or is killed.
+            let isLost = (losses[run.process] ?? []).contains {
+                $0 >= run.start - lease && $0 <= run.start + lease
+            }
+            return isLost
+                ? nil : "attempt \(run.attempt) of job \(run.job) began while the queue was paused"
+        }
+    }
+
     private func lateEnd(_ run: Run) -> String? {
         guard run.isObedient, let end = run.end, let lease = run.lease, end > lease else {
             return nil

@@ -35,6 +35,21 @@ struct RunChecksTests {
         #expect(findings(run(1, attempt: 1, from: 10, to: 15, lease: 12, pauses: [stop])) == 0)
     }
 
+    @Test func runThatBeginsInAPauseIsFound() {
+        func findings(_ start: Int, _ more: [RunLog.Entry] = []) -> Int {
+            let entries = run(1, attempt: 1, from: start, to: 20, lease: 30) + more
+            return RunChecks(entries, crashes: [], lease: .seconds(2))
+                .findings(pauses: [Span(start: .seconds(10), end: .seconds(12))]).count
+        }
+        #expect(findings(9) == 0)
+        #expect(findings(11) == 1)
+        #expect(findings(13) == 0)
+        // The process was stopped when it had decided to begin.
+        #expect(findings(11, [.lostLease(process: 1, time: .seconds(12))]) == 0)
+        #expect(findings(11, [.lostLease(process: 1, time: .seconds(14))]) == 1)
+        #expect(findings(11, [.lostLease(process: 2, time: .seconds(12))]) == 1)
+    }
+
     @Test func runsThatNoAttemptExplainsAreFound() {
         let twice =
             run(1, attempt: 1, from: 10, to: 11, lease: 20)

@@ -42,6 +42,8 @@ struct SlowWord: Job {
     /// Whether the body writes to a table of the program, and ends in the same transaction, in
     /// place of a file.
     var endsInTransaction = false
+    /// Whether some attempts ask for a later one, before they begin.
+    var isSleepy = false
 
     /// Many retries with short pauses: a deploy that cannot decode the arguments ends sooner.
     static var defaultTraits: [JobTrait] { [retries(1_000)] }
@@ -51,6 +53,9 @@ struct SlowWord: Job {
     }
 
     func perform(in context: JobContext) async throws -> String {
+        if isSleepy, Int.random(in: 0..<3) > 0 {
+            throw Snooze(for: .milliseconds(Int.random(in: 0...200)))
+        }
         let run = try context.provided(RunLog.self).begin(context, isObedient: isObedient)
         defer { run.end() }
         let early = Locked<String?>(nil)

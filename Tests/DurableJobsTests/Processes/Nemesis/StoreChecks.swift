@@ -167,6 +167,7 @@ struct StoreChecks: Sendable {
             }
         }
         wrong += lost(confirmed, rows)
+        wrong += try await placeFindings()
         wrong += ends.findings(
             discarded: rows.filter { $0.state == .discarded }.map { ($0.id, $0.worker) })
         try await queue.removeStagedFiles(in: folder)
@@ -176,6 +177,20 @@ struct StoreChecks: Sendable {
             wrong.append("the staged file \(name) is left")
         }
         return (wrong, Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0.attempt) }))
+    }
+
+    /// No place of a key is left, and no job waits for one.
+    private func placeFindings() async throws -> [String] {
+        try await queue.store.database.transaction(.relaxed) { session in
+            let places = try session.query("SELECT job FROM durable_job_lock").map {
+                "job \($0.integer(0)) has a place of its key, and has ended"
+            }
+            let parked = try session.query(
+                "SELECT id FROM durable_job WHERE queue = ? AND state = 2 AND parked = 1",
+                [.text(queue.name)]
+            ).map { "job \($0.integer(0)) waits for a place of its key" }
+            return places + parked
+        }
     }
 
     /// The number of rows that each job has written.

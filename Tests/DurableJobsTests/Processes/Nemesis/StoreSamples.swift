@@ -42,10 +42,14 @@ final class StoreSamples: Sendable {
     private let queue: JobQueue
     private let all = Locked<[StoreSample]>([])
     private let isOver = Locked(false)
+    private let excess = Locked<Set<String>>([])
 
     init(of queue: JobQueue) { self.queue = queue }
 
     var samples: [StoreSample] { all.withLock { $0 } }
+
+    /// Looks at which more jobs of a key ran than one of them says.
+    var findings: [String] { excess.withLock { $0.sorted() } }
 
     func end() { isOver.withLock { $0 = true } }
 
@@ -69,6 +73,17 @@ final class StoreSamples: Sendable {
                 SELECT id, attempt, worker, deaths FROM durable_job
                 WHERE queue = ? AND state IN (2, 3) AND parked = 0
                 """, [queue])
+            // A job with the smaller of two numbers has one of the first places.
+            let excess = try session.query(
+                """
+                SELECT exclusive_key, COUNT(*) FROM durable_job
+                WHERE queue = ? AND state = 3 AND exclusive_key IS NOT NULL
+                GROUP BY exclusive_key HAVING COUNT(*) > MAX(COALESCE(slots, 1))
+                """, [queue])
+            for row in excess {
+                let text = "\(row.integer(1)) jobs of the key \(row.text(0) ?? "") have run"
+                self.excess.withLock { _ = $0.insert(text) }
+            }
             let discarded = try session.query(
                 "SELECT id FROM durable_job WHERE queue = ? AND state = 12 AND id > ?",
                 [queue, .integer(first)])
