@@ -361,6 +361,88 @@ struct StallTests {
         #expect(test.stalls.events.isEmpty)
     }
 
+    /// While other nodes of the graph go on, and again when nothing goes on any more: not again.
+    @Test func nodeThatHangsIsReportedByItself() async throws {
+        let queue = OperationQueue(name: "graphs", width: 2)
+        let test = TestWatch()
+        test.watch(queue)
+        let (hangs, mayEnd, begun, next) = (Signal(), Signal(), Signal(), Signal())
+        var graph = BlockGraph("steps")
+        graph.add("stuck") {
+            hangs.send()
+            mayEnd.wait()
+        }
+        let body: @Sendable () -> Void = {
+            begun.send()
+            next.wait()
+        }
+        var last = graph.add(body: body)
+        for _ in 1..<20 { last = graph.add(after: last, body: body) }
+        try queue.add(graph)
+        hangs.wait()
+        for number in 0..<20 {
+            begun.wait()
+            test.pass(seconds: 4)
+            #expect(test.stalls.events.count == (number < 8 ? 0 : 1), "\(number)")
+            next.send()
+        }
+        let stall = try #require(test.stalls.events.first)
+        #expect(!stall.isOfWholeQueue && stall.unfinishedCount == 1)
+        #expect(stall.operations.map(\.name) == ["'stuck'"])
+        #expect(stall.operations.first?.isSuspended == false)
+        #expect("\(stall.explanation)".contains("'stuck'"))
+        #if os(Linux)
+        #expect(stall.operations.first?.thread?.contains("wait") == true)
+        #endif
+        test.pass(seconds: 100)
+        #expect(test.stalls.events.count == 1)
+        mayEnd.send()
+        await queue.drain()
+    }
+
+    @Test func nodeWithoutANameIsReportedByItsNumber() async throws {
+        let queue = OperationQueue(name: "graphs")
+        let test = TestWatch()
+        test.watch(queue)
+        let (begun, mayEnd) = (Signal(), Signal())
+        var graph = BlockGraph("steps")
+        graph.add {
+            begun.send()
+            mayEnd.wait()
+        }
+        try queue.add(graph)
+        begun.wait()
+        test.pass(seconds: 100)
+        // The graph is not reported besides.
+        let names = test.stalls.events.map { $0.operations.map(\.name) }
+        #expect(names == [["node 0 of graph 'steps'"]])
+        mayEnd.send()
+        await queue.drain()
+    }
+
+    @Test func nodeThatWaitsForWhatGoesOnIsNotReported() async throws {
+        let (queue, other) = (OperationQueue(name: "graphs"), OperationQueue(width: 1))
+        let test = TestWatch()
+        test.watch(queue)
+        let begun = Signal()
+        let awaited = other.add("awaited", .delay(.seconds(3_600))) {}
+        var graph = BlockGraph("steps")
+        graph.add {
+            begun.send()
+            awaited.waitUntilFinished()
+        }
+        let run = try #require(try queue.add(graph) as? BlockGraphRun)
+        begun.wait()
+        #expect(
+            await comesTrue {
+                run.operation(ofNode: 0).map { !BlockedWait.targets(in: $0).isEmpty } ?? false
+            })
+        test.pass(seconds: 100)
+        #expect(test.stalls.events.isEmpty)
+        awaited.cancel()
+        await queue.drain()
+    }
+
     @Test func suspendedQueueIsNotReported() async {
         let queue = suspendedQueue()
         queue.addOperation(Operation())

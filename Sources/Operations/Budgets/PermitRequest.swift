@@ -225,7 +225,7 @@ final class PermitRequest: @unchecked Sendable {
             // Without an operation, the request has ended and released its permits.
             guard let operation = request.operation,
                 !operation.grantClaim(
-                    refusedAt: request.refusal, request.hasTokens ? .tokens : .permits)
+                    refusedAt: request.refusal, areTokens: request.hasTokens)
             else { continue }
             rest += request.releasePermits(keepsTicket: true).completed()
             operation.releaseHold()

@@ -3,15 +3,21 @@ import Synchronization
 
 /// What a queue holds at a moment, for one who looks from time to time whether the queue goes on.
 package struct QueuePulse {
-    /// An operation that executes.
+    /// An operation that executes, or a node of one that is a graph and runs its nodes as blocks.
     package struct Working: Sendable {
         /// Tells the operation from all others that were seen to execute.
         package let identity: WorkingIdentity
+        /// The node; nil for the operation itself.
+        package let node: UInt32?
         /// A number that is another one after the body has begun anew, or was resumed.
         package let mark: UInt64
+
+        package init(identity: WorkingIdentity, node: UInt32? = nil, mark: UInt64) {
+            (self.identity, self.node, self.mark) = (identity, node, mark)
+        }
     }
 
-    /// The operations that execute.
+    /// The operations that execute. The running nodes of a graph follow it.
     package var working: [Working] = []
     /// The number of operations that wait for nothing but the queue.
     package var readyCount = 0
@@ -24,6 +30,11 @@ package struct QueuePulse {
     package var waitingCount = 0
 
     package init() {}
+
+    /// The number of operations.
+    package var count: Int {
+        working.count { $0.node == nil } + readyCount + heldCount + waitingCount
+    }
 
     fileprivate mutating func isReady(since mark: PhaseTimestamp) {
         readyCount += 1
@@ -87,10 +98,16 @@ extension OperationQueue {
                     guard let known else { return }
                     let before = known[operation.identity]
                     let isKnown = before.map { $0.operation === operation } ?? false
+                    let identity = (isKnown ? before : nil) ?? WorkingIdentity(operation)
                     pulse.working.append(
                         QueuePulse.Working(
-                            identity: (isKnown ? before : nil) ?? WorkingIdentity(operation),
-                            mark: operation.workMark(in: state)))
+                            identity: identity, mark: operation.workMark(in: state)))
+                    guard let run = operation as? BlockGraphRun else { return }
+                    for node in run.runningNodes(in: state) {
+                        // A node runs once.
+                        pulse.working.append(
+                            QueuePulse.Working(identity: identity, node: node, mark: 0))
+                    }
                 }
             }
         }
@@ -126,6 +143,29 @@ extension Operation {
                 .map { Unmanaged.passUnretained($0).toOpaque() }
         }
         return WorkerPool.activity(ofWorkerWith: claim ?? address)
+    }
+
+    /// What messages call a node of the operation, which is a graph; nil if it is none.
+    package final func label(ofNode node: UInt32) -> String? {
+        (self as? BlockGraphRun)?.graph.label(of: node)
+    }
+
+    /// What the thread does that runs a node of the operation; nil if no worker runs it, or the
+    /// system does not say.
+    package final func threadActivity(
+        ofNode node: UInt32, in queue: OperationQueue
+    ) -> ThreadActivity? {
+        guard let run = self as? BlockGraphRun else { return nil }
+        let claim = queue.snapshot { state in
+            run.claim(ofNode: node, in: state).map { Unmanaged.passUnretained($0).toOpaque() }
+        }
+        return claim.flatMap { WorkerPool.activity(ofWorkerWith: $0) }
+    }
+
+    /// Whether a node of the operation waits for operations in its body, and these go on.
+    package final func waitsForOthersThatGoOn(inNode node: UInt32, limit: Duration) -> Bool {
+        (self as? BlockGraphRun)?.operation(ofNode: node)?.waitsForOthersThatGoOn(limit: limit)
+            ?? false
     }
 
     /// Whether the body is async and its task is suspended now.

@@ -137,6 +137,21 @@ final class BlockGraphRun: TypedOperation<BlockGraph.Results>, @unchecked Sendab
         return state.mark(of: nodes) &+ UInt64(unfinishedOperations.load(ordering: .relaxed))
     }
 
+    /// The nodes that run as blocks now.
+    func runningNodes(in state: borrowing QueueState) -> [UInt32] {
+        nodes.map { state.runningNodes(of: $0).map(\.node) } ?? []
+    }
+
+    /// The claim in which a node runs as a block; nil if it does not.
+    func claim(ofNode node: UInt32, in state: borrowing QueueState) -> Claim? {
+        nodes.flatMap { state.runningNodes(of: $0).first { $0.node == node }?.claim }
+    }
+
+    /// The operation that was made for a node which runs; nil if there is none.
+    func operation(ofNode node: UInt32) -> Operation? {
+        operations.withLock { $0.running[node] }
+    }
+
     /// What the nodes do; nil if they do not run as blocks.
     func nodesReason(in queue: OperationQueue) -> OperationExplanation.Reason? {
         let found = queue.eventOffering { state in nodes.flatMap { state.nodes(of: $0) } }

@@ -93,6 +93,17 @@ extension QueueState {
         return mark
     }
 
+    /// Returns the nodes of a run that run as blocks, or have just ended, and their claims.
+    func runningNodes(of run: NodeRun) -> [(node: UInt32, claim: Claim)] {
+        guard run.progress.phase == .running else { return [] }
+        let reference = Unmanaged<EntrySource>.passUnretained(run).toOpaque()
+        return slots.claims.compactMap { claim in
+            guard claim.source?.toOpaque() == reference else { return nil }
+            let node = claim.sourceWords.running.load(ordering: .relaxed)
+            return node == NodeList.none ? nil : (node, claim)
+        }
+    }
+
     /// Returns what the nodes of a run do; nil if they do not run as blocks.
     mutating func nodes(
         of run: NodeRun
@@ -101,10 +112,9 @@ extension QueueState {
         let reference = Unmanaged<EntrySource>.passUnretained(run).toOpaque()
         let claims = slots.claims.filter { $0.source?.toOpaque() == reference }
         for claim in claims { insertKept(by: claim, of: run) }
-        let running = claims.map { $0.sourceWords.running.load(ordering: .relaxed) }
         return (
             run.progress.unfinished - claims.reduce(0) { $0 + $1.sourceWords.endedCount },
-            running.filter { $0 != NodeList.none }, run.progress.ready.count
+            runningNodes(of: run).map(\.node), run.progress.ready.count
         )
     }
 

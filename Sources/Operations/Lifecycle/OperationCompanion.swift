@@ -98,11 +98,11 @@ extension Operation {
     ///
     /// - Parameters:
     ///   - start: when the claim was refused, as `recordTime()`.
-    ///   - wait: what the operation has waited for since.
-    final func grantClaim(refusedAt start: UInt64, _ wait: QueueWait) -> Bool {
+    ///   - areTokens: whether the operation has waited for tokens since, and not only for permits.
+    final func grantClaim(refusedAt start: UInt64, areTokens: Bool) -> Bool {
         guard let queue = retainedQueue() else { return false }
         defer { if status.has(.observed) { notifyObservers() } }
-        if queue.isObserved { queue.recordPermits(for: self, since: start, wait) }
+        if queue.isObserved { queue.recordPermits(for: self, since: start, areTokens: areTokens) }
         return queue.eventOffering { $0.grant(self) }
     }
 

@@ -110,9 +110,9 @@ extension OperationQueue {
     ///
     /// - Parameters:
     ///   - start: when it was refused. From when it was ready until then it has waited for a slot.
-    ///   - wait: what it has waited for since.
+    ///   - areTokens: whether it has waited for tokens since, and not only for permits.
     @inline(never)
-    func recordPermits(for operation: Operation, since start: UInt64, _ wait: QueueWait) {
+    func recordPermits(for operation: Operation, since start: UInt64, areTokens: Bool) {
         let (before, now) = (operation.lastMark, recordTime())
         // The operation may have been cancelled, and its end recorded.
         guard !before.isNothing, operation.replaceMark(before, by: PhaseTimestamp(.ready, now))
@@ -120,7 +120,8 @@ extension OperationQueue {
         // The queue may be observed since a later time than that of the refusal.
         let refusal = min(max(start, before.time), now)
         recordWait(of: operation, for: .slot, from: before.time, until: refusal)
-        recordWait(of: operation, for: wait, from: refusal, until: now)
+        recordWait(
+            of: operation, for: areTokens ? .tokens : .permits, from: refusal, until: now)
     }
 
     private func recordWait(

@@ -32,7 +32,8 @@ extension OperationQueue {
     /// the limit of operations. It is reported by itself, with what its thread waits for, while
     /// other operations go on. An operation whose body waits for other operations is not reported
     /// while those go on. An `async` body counts as new each time it is resumed, so a loop that
-    /// awaits something again and again may run for ever. A body that is suspended for longer than
+    /// awaits something again and again may run for ever. A node of a `BlockGraph` counts as an
+    /// operation, and is reported with its own name. A body that is suspended for longer than
     /// the limit, such as one that waits for rare messages, is reported once each time; give such a
     /// queue another limit of operations, or none (``reportStalls(after:operationLimit:_:)``).
     ///

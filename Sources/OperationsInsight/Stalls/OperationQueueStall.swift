@@ -3,9 +3,10 @@ import OperationsRuntime
 
 /// A report that a queue, or an operation that executes in it, has not gone on for some time.
 public struct OperationQueueStall: Sendable, CustomStringConvertible {
-    /// An operation that has executed for longer than its limit.
+    /// An operation, or a node of a `BlockGraph`, that has executed for longer than its limit.
     public struct LongOperation: Sendable, CustomStringConvertible {
-        /// The operation's name in quotes or, without one, its class.
+        /// The operation's name in quotes or, without one, its class. For a node, its name in
+        /// quotes or, without one, its number and its graph.
         public let name: String
         /// For how long the operation has executed. For an `async` body, the time since a piece of
         /// the body began last.
@@ -62,14 +63,23 @@ extension OperationQueueStall {
     ) {
         self.init(
             queue: queue.label, duration: .nanoseconds(Int64(clamping: nanoseconds)),
-            unfinishedCount: pulse.working.count + pulse.readyCount + pulse.heldCount
-                + pulse.waitingCount,
-            isOfWholeQueue: isOfWholeQueue, operations: operations, explanation: explanation)
+            unfinishedCount: pulse.count, isOfWholeQueue: isOfWholeQueue, operations: operations,
+            explanation: explanation)
     }
 }
 
 extension OperationQueueStall.LongOperation {
-    init(_ operation: Operation, _ nanoseconds: UInt64, in queue: OperationQueue) {
+    /// - Parameter node: the node of the operation, which is a graph; nil for the operation itself.
+    init(
+        _ operation: Operation, node: UInt32?, _ nanoseconds: UInt64, in queue: OperationQueue
+    ) {
+        if let node {
+            name = operation.label(ofNode: node) ?? operation.label
+            duration = .nanoseconds(Int64(clamping: nanoseconds))
+            isSuspended = false
+            thread = operation.threadActivity(ofNode: node, in: queue)?.text
+            return
+        }
         name = operation.label
         duration = .nanoseconds(Int64(clamping: nanoseconds))
         isSuspended = operation.isSuspendedInTask

@@ -17,12 +17,21 @@ struct StallWatch {
         /// For how long nothing has begun, been resumed or ended although something should have, in
         /// nanoseconds; nil if that is nothing to report now.
         var queue: UInt64?
-        /// The operations that have executed for too long, and for how long.
-        var operations: [(operation: WorkingIdentity, nanoseconds: UInt64)] = []
+        /// The operations and nodes that have executed for too long, and for how long.
+        var operations: [Overdue] = []
+    }
+
+    /// An operation, or a node of one, that has executed for too long.
+    typealias Overdue = (operation: WorkingIdentity, node: UInt32?, nanoseconds: UInt64)
+
+    private struct ID: Hashable {
+        let operation: ObjectIdentifier
+        let node: UInt32?
     }
 
     private struct Working {
         let identity: WorkingIdentity
+        let node: UInt32?
         let mark: UInt64
         /// When the operation was first seen with this mark.
         let since: UInt64
@@ -35,7 +44,7 @@ struct StallWatch {
     /// The time since which the queue has not gone on although it should have.
     private var since: UInt64 = 0
     private var isReported = false
-    private var working: [ObjectIdentifier: Working] = [:]
+    private var working: [ID: Working] = [:]
 
     /// - Parameters:
     ///   - limit: for the queue, in nanoseconds.
@@ -80,15 +89,17 @@ struct StallWatch {
     /// returned since the last sample.
     private mutating func take(_ operations: [QueuePulse.Working], at now: UInt64) -> Bool {
         var isChange = operations.count != working.count
-        var current: [ObjectIdentifier: Working] = [:]
+        var current: [ID: Working] = [:]
         for operation in operations {
-            let id = ObjectIdentifier(operation.identity)
+            let id = ID(
+                operation: ObjectIdentifier(operation.identity), node: operation.node)
             if let before = working[id], before.mark == operation.mark {
                 current[id] = before
             } else {
                 isChange = true
                 current[id] = Working(
-                    identity: operation.identity, mark: operation.mark, since: now)
+                    identity: operation.identity, node: operation.node, mark: operation.mark,
+                    since: now)
             }
         }
         working = current
@@ -96,20 +107,20 @@ struct StallWatch {
     }
 
     /// Returns the operations that have executed for too long and were not reported, the first ones
-    /// first.
-    private mutating func takeOverdue(
-        at now: UInt64
-    ) -> [(operation: WorkingIdentity, nanoseconds: UInt64)] {
+    /// first. Of a graph whose nodes run, only the nodes are reported.
+    private mutating func takeOverdue(at now: UInt64) -> [Overdue] {
         guard let operationLimit else { return [] }
         var overdue: [Working] = []
+        let graphs = Set(working.keys.filter { $0.node != nil }.map(\.operation))
         for (id, operation) in working
         where !operation.isReported && now >= operation.since
             && now - operation.since >= operationLimit
         {
+            if id.node == nil, graphs.contains(id.operation) { continue }
             working[id]?.isReported = true
             overdue.append(operation)
         }
         return overdue.sorted { ($0.since, $0.identity.address) < ($1.since, $1.identity.address) }
-            .map { ($0.identity, now - $0.since) }
+            .map { ($0.identity, $0.node, now - $0.since) }
     }
 }

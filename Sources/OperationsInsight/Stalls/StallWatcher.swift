@@ -191,12 +191,18 @@ final class WatchedQueue: @unchecked Sendable {
         _ verdict: StallWatch.Verdict, of queue: OperationQueue, _ pulse: QueuePulse
     ) {
         if isOver.load(ordering: .relaxed) { return }
-        let overdue = verdict.operations.compactMap { identity, nanoseconds in
-            identity.operation.map { ($0, nanoseconds) }
+        let overdue = verdict.operations.compactMap { identity, node, nanoseconds in
+            identity.operation.map { ($0, node, nanoseconds) }
         }
-        .filter { !$0.0.waitsForOthersThatGoOn(limit: operationLimit) }
-        let operations = overdue.map { operation, nanoseconds in
-            OperationQueueStall.LongOperation(operation, nanoseconds, in: queue)
+        .filter { operation, node, _ in
+            if let node {
+                !operation.waitsForOthersThatGoOn(inNode: node, limit: operationLimit)
+            } else {
+                !operation.waitsForOthersThatGoOn(limit: operationLimit)
+            }
+        }
+        let operations = overdue.map { operation, node, nanoseconds in
+            OperationQueueStall.LongOperation(operation, node: node, nanoseconds, in: queue)
         }
         if let duration = verdict.queue,
             pulse.readyCount > 0 || queue.isHeldBackForGood(beyond: operationLimit)
@@ -204,11 +210,16 @@ final class WatchedQueue: @unchecked Sendable {
             return handler(
                 OperationQueueStall(queue, duration, pulse, operations, queue.explain()))
         }
-        guard let longest = overdue.map(\.1).max() else { return }
+        guard let longest = overdue.map(\.2).max() else { return }
+        // Several nodes may be of one graph.
+        var seen: Set<ObjectIdentifier> = []
+        let explained = overdue.map(\.0).filter {
+            seen.insert(ObjectIdentifier($0)).inserted
+        }
         handler(
             OperationQueueStall(
                 queue, longest, pulse, isOfWholeQueue: false, operations,
-                queue.explain(overdue.map(\.0))))
+                queue.explain(explained)))
     }
 }
 

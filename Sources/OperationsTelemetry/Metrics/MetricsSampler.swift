@@ -131,7 +131,7 @@ final class SampledQueue: @unchecked Sendable {
     private(set) var due: UInt64 = 0
     /// The time before which the operations are not looked at, because that takes long.
     private var nextPulse: UInt64 = 0
-    private var oldest: UInt64?
+    private var oldestAge: UInt64 = 0
 
     init(
         _ queue: OperationQueue, named name: String, every interval: Duration,
@@ -153,15 +153,14 @@ final class SampledQueue: @unchecked Sendable {
         due = (now / pause + 1) * pause
         let totals = queue.totals
         if totals.unfinished == 0 {
-            oldest = nil
+            oldestAge = 0
         } else if now >= nextPulse {
-            oldest = queue.pulse(nil).oldestReady
+            oldestAge = queue.pulse(nil).oldestReady.map { now > $0 ? now - $0 : 0 } ?? 0
             // At most a twentieth of a processor, however many operations the queue holds.
             let end = monotonicNanoseconds()
             nextPulse = end + 20 * (end > now ? end - now : 0)
         }
-        let age = oldest.map { now > $0 ? now - $0 : 0 } ?? 0
-        return QueueSample(limit: totals.width, oldestAge: Double(age) / 1e9)
+        return QueueSample(limit: totals.width, oldestAge: Double(oldestAge) / 1e9)
     }
 }
 #endif
