@@ -41,10 +41,11 @@ extension OperationQueue {
         await shutDown(grace: time, cancelsWaiting: cancelsWaiting, reporting: nil)
     }
 
-    /// - Parameter isReported: whether it was reported already that operations do not heed their
-    ///   cancellation; nil if nobody wants to know.
+    /// - Parameter reportRest: called with the operations that have not heeded their cancellation
+    ///   a second after the grace period; nil if nobody wants to know.
     final func shutDown(
-        grace time: Duration, cancelsWaiting: Bool, reporting isReported: Locked<Bool>?
+        grace time: Duration, cancelsWaiting: Bool,
+        reporting reportRest: (@Sendable ([Operation]) -> Void)?
     ) async {
         if isMain { misuse("the main queue cannot be shut down: it is not the program's own") }
         insert(RefusingStep())
@@ -63,23 +64,14 @@ extension OperationQueue {
             var rounds = 0
             repeat {
                 cancelRest()
-                if let isReported, rounds == 10 { reportRest(unless: isReported) }
+                if let reportRest, rounds == 10 {
+                    reportRest(allOperations().filter { $0.status.phase == .executing })
+                }
                 rounds += 1
             } while await !finished(within: .milliseconds(100))
         } onCancel: {
             cancelRest()
         }
-    }
-
-    private func reportRest(unless isReported: Locked<Bool>) {
-        let names = allOperations().filter { $0.status.phase == .executing }.map(\.label)
-        guard !names.isEmpty else { return }
-        let isFirst = isReported.withLock { isReported in
-            defer { isReported = true }
-            return !isReported
-        }
-        guard isFirst else { return }
-        OperationsDiagnostics.handler(.leftAfterShutDown(queue: label, operations: names))
     }
 
     /// Cancels the operations that were not cancelled before.

@@ -55,7 +55,8 @@ extension OperationQueue {
     ) -> ShutdownOnSignals {
         if isMain { misuse("the main queue cannot be shut down: it is not the program's own") }
         let entry = QueueRegistry.entry(of: self)
-        let (count, isReported) = (Locked(0), Locked(false))
+        let count = Locked(0)
+        let report = reportOfRest
         let registration = SignalThread.handle(([first] + more).map(\.rawValue)) { _ in
             guard let queue = entry.queue else { return false }
             let number = count.withLock { count in
@@ -67,11 +68,22 @@ extension OperationQueue {
             Task.detached(executorPreference: OwnThreadExecutor(named: "Operation-stop")) {
                 await queue.shutDown(
                     grace: number == 1 ? time : .zero, cancelsWaiting: cancelsWaiting,
-                    reporting: isReported)
+                    reporting: report)
             }
             return true
         }
         return ShutdownOnSignals(registration)
+    }
+
+    /// Reports what does not heed its cancellation, once for all signals.
+    private var reportOfRest: @Sendable ([Operation]) -> Void {
+        let isReported = Latch()
+        return { [label] operations in
+            guard !operations.isEmpty, !isReported.wait(nanoseconds: 0) else { return }
+            isReported.open()
+            OperationsDiagnostics.handler(
+                .leftAfterShutDown(queue: label, operations: operations.map(\.label)))
+        }
     }
 
     private var isEmptyAfterShutdown: Bool { isShutDown && snapshot { $0.isEmpty } }

@@ -207,8 +207,8 @@ struct MistakePolicyTests {
             let text = queue.add("text", .deduplicated(by: 1)) { "one" }
             #expect(reports.kinds == [.otherResultType])
             queue.isSuspended = false
-            #expect(try await number.value == 1)
-            #expect(try await text.value == "one")
+            let values = (try? await number.value, try? await text.value)
+            #expect(values.0 == 1 && values.1 == "one")
 
             let proceed = Signal()
             let first = Task {
@@ -221,7 +221,8 @@ struct MistakePolicyTests {
                 try await queue.sharedValue(by: "k") { "one" }
             }
             proceed.send()
-            #expect(try await first.value == 1)
+            let value = try? await first.value
+            #expect(value == 1)
         }
     }
 

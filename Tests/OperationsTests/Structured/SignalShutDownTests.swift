@@ -1,3 +1,4 @@
+import OperationsTestKit
 import OperationsTestSupport
 import Testing
 
