@@ -6,7 +6,7 @@
 /// the ready order ascend; aging lowers it below `base_rank`.
 package enum JobSchema {
     /// The version that this library makes. It can also use a newer one that says so.
-    package static let version = 11
+    package static let version = 20
 
     /// The oldest version of the library's schema whose programs can use these tables. A migration
     /// that only adds indexes, tables, and columns with defaults leaves it as it is.
@@ -215,6 +215,8 @@ package enum JobSchema {
             "ALTER TABLE durable_job ADD COLUMN uncounted BIGINT NOT NULL DEFAULT 0",
             "CREATE INDEX durable_job_uncounted ON durable_job (queue, id) WHERE uncounted = 1",
         ],
+        [], [], [], [], [], [], [], [],
+        schedules,
     ]
 
     /// Notes that the programs of earlier versions, which always had files, have used them.

@@ -259,12 +259,15 @@ extension JobStore {
                     EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isUnresolved)),
                     EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isWide)),
                     EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isOverdue)),
-                    EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isUncounted))
-                """, [.text(queue), .text(queue), .text(queue)])
+                    EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isUncounted)),
+                    \(Self.timeToNextSchedule), \(Self.hasTurnedBackSchedule)
+                """, Array(repeating: .text(queue), count: 5))
             guard let row = rows.first else { return DueUpkeep() }
             return DueUpkeep(
                 hasUnchecked: row.flag(0), hasUnresolved: row.flag(1), hasWide: row.flag(2),
-                hasOverdue: row.flag(3), hasUncounted: row.flag(4))
+                hasOverdue: row.flag(3), hasUncounted: row.flag(4),
+                timeToNextSchedule: row.optionalInteger(5).map { Duration(milliseconds: $0) },
+                hasTurnedBackSchedule: row.flag(6))
         }
     }
 
@@ -371,5 +374,13 @@ package struct DueUpkeep: Sendable, Hashable {
     package var hasOverdue = false
     /// Jobs that a transaction of the program has completed.
     package var hasUncounted = false
+    /// The time until the next time of a schedule, negative if that has come; nil if there is none.
+    package var timeToNextSchedule: Duration?
+    /// A schedule whose next time was computed when the store's clock was ahead.
+    package var hasTurnedBackSchedule = false
+
+    var firesSchedules: Bool {
+        hasTurnedBackSchedule || timeToNextSchedule.map { $0 <= .zero } ?? false
+    }
 }
 #endif

@@ -197,6 +197,7 @@ struct ListingContractTests {
                 """,
                 "ALTER TABLE durable_job DROP COLUMN dead_workers",
                 "ALTER TABLE durable_job_worker DROP COLUMN ended_at",
+                "DROP TABLE durable_job_schedule",
                 "DROP INDEX durable_job_uncounted",
                 "ALTER TABLE durable_job DROP COLUMN uncounted",
                 "UPDATE durable_job_schema SET version = 8",
