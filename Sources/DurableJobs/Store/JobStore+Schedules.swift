@@ -22,7 +22,7 @@ extension JobStore {
             WHERE queue = ? AND paused_at IS NULL AND computed_at > {now} + \(turnedBackLimit))
         """
 
-    private static let columns = """
+    private static let scheduleColumns = """
         name, revision, spec, zone, job, version, arguments, options, missed, overlap,
         next_at, last_at, last_job, paused_at, {now}, computed_at
         """
@@ -44,7 +44,7 @@ extension JobStore {
     package func schedules(in queue: String) async throws -> [StoredSchedule] {
         try await database.transaction(.reading) { session in
             try session.query(
-                "SELECT \(Self.columns) FROM durable_job_schedule WHERE queue = ? ORDER BY name",
+                "SELECT \(Self.scheduleColumns) FROM durable_job_schedule WHERE queue = ? ORDER BY name",
                 [.text(queue)]
             ).map(Self.schedule)
         }
@@ -53,7 +53,7 @@ extension JobStore {
     // MARK: Firing
 
     private static let due = """
-        SELECT \(columns) FROM durable_job_schedule
+        SELECT \(scheduleColumns) FROM durable_job_schedule
         WHERE queue = ? AND paused_at IS NULL
             AND (next_at <= {now} OR computed_at > {now} + \(turnedBackLimit))
         ORDER BY name LIMIT 1000 {skip_locked}
@@ -163,7 +163,7 @@ extension JobStore {
     ) throws -> (schedule: StoredSchedule, now: Int64)? {
         try session.query(
             """
-            SELECT \(columns) FROM durable_job_schedule WHERE queue = ? AND name = ? {lock}
+            SELECT \(scheduleColumns) FROM durable_job_schedule WHERE queue = ? AND name = ? {lock}
             """, [.text(queue), .text(name)]
         ).first.map { (schedule($0), $0.integer(14)) }
     }

@@ -12,20 +12,21 @@ extension JobStore {
     /// Makes the row of a worker, whose lease begins now, and hands back what its earlier
     /// incarnations held.
     package func register(
-        _ worker: String, queue: String, host: String, process: Int, lease: Duration,
-        performing types: [PerformedJob], after earlier: EarlierIncarnations = .init()
+        _ worker: String, queue: String, host: String, process: Int, width: Int = 0,
+        lease: Duration, performing types: [PerformedJob],
+        after earlier: EarlierIncarnations = .init()
     ) async throws {
         try await database.transaction(.relaxed, on: .heartbeat) { session in
             _ = try session.query(
                 """
                 INSERT INTO durable_job_worker
-                    (id, queue, host, process, started_at, lease_until, boot)
-                VALUES (?, ?, ?, ?, {now}, {lease_now} + ?, {boot})
+                    (id, queue, host, process, started_at, lease_until, boot, width)
+                VALUES (?, ?, ?, ?, {now}, {lease_now} + ?, {boot}, ?)
                 ON CONFLICT (id) DO NOTHING
                 """,
                 [
                     .text(worker), .text(queue), .text(host), .integer(Int64(process)),
-                    .integer(lease.milliseconds),
+                    .integer(lease.milliseconds), .integer(Int64(width)),
                 ])
             _ = try session.batch(
                 """

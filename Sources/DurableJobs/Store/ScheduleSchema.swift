@@ -1,6 +1,6 @@
 #if DurableJobs
 extension JobSchema {
-    /// The statements that make the table of schedules.
+    /// The statements that make the table of schedules, and what lists of workers show.
     ///
     /// `zone` is null for a period, and `next_at` for a paused schedule. `computed_at` is the time
     /// at which `next_at` was written.
@@ -20,6 +20,7 @@ extension JobSchema {
         CREATE INDEX durable_job_schedule_next ON durable_job_schedule (queue, next_at)
             WHERE next_at IS NOT NULL
         """,
+        "ALTER TABLE durable_job_worker ADD COLUMN width BIGINT NOT NULL DEFAULT 0",
     ]
 }
 #endif

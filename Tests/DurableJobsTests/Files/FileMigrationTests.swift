@@ -127,6 +127,7 @@ struct FileMigrationTests {
     /// Makes the tables those of version 9.
     private func goBack(_ queue: JobQueue) async throws {
         try await queue.change("DROP TABLE durable_job_schedule")
+        try await queue.change("ALTER TABLE durable_job_worker DROP COLUMN width")
         try await queue.change("DROP INDEX durable_job_uncounted")
         try await queue.change("ALTER TABLE durable_job DROP COLUMN uncounted")
         try await queue.change("DROP TABLE durable_job_extension")
@@ -226,6 +227,7 @@ struct FileMigrationTests {
         "DROP INDEX durable_job_listed", "ALTER TABLE durable_job DROP COLUMN dead_workers",
         "ALTER TABLE durable_job_worker DROP COLUMN ended_at",
         "DROP TABLE durable_job_schedule",
+        "ALTER TABLE durable_job_worker DROP COLUMN width",
         "DROP INDEX durable_job_uncounted", "ALTER TABLE durable_job DROP COLUMN uncounted",
         "UPDATE durable_job_schema SET version = 1",
     ]
