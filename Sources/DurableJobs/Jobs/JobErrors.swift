@@ -7,6 +7,13 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
     case resultTooLarge(job: String, byteCount: Int)
     /// The named trait has a value that makes no sense.
     case invalidTrait(String)
+    /// A schedule makes no sense, for the reason given: its cron text, time zone, period or name of
+    /// a time, or what it is combined with.
+    case invalidSchedule(String)
+    /// The queue has a schedule with this name and revision that differs in what is given.
+    case scheduleConflict(String, revision: Int, difference: String)
+    /// The queue has no schedule with this name.
+    case unknownSchedule(String, queue: String)
     /// A name of a job or of a queue that cannot be stored.
     case invalidName(String)
     /// The store does not know these jobs.
@@ -65,6 +72,12 @@ public enum JobError: Error, Sendable, Hashable, CustomStringConvertible {
             "the result of '\(job)' takes \(count) bytes; at most \(JobLimits.resultBytes) are "
                 + "stored: write a file, as DurableJobFiles helps to, and return its name"
         case .invalidTrait(let text): "a job cannot have the trait \(text)"
+        case .invalidSchedule(let text): text
+        case .scheduleConflict(let name, let revision, let difference):
+            "the schedule '\(name)' has the revision \(revision) with \(difference): give a changed "
+                + "schedule a higher revision, and another schedule another name"
+        case .unknownSchedule(let name, let queue):
+            "the queue '\(queue)' has no schedule '\(name)'"
         case .invalidName(let name):
             "'\(name)' is no name: use 1 to 200 bytes of text without NUL characters"
         case .unknownJobs(let ids):
@@ -124,8 +137,9 @@ extension JobError {
 
     var effect: Effect {
         switch self {
-        case .argumentsTooLarge, .resultTooLarge, .invalidTrait, .invalidName, .unknownJobs,
-            .unknownBatch, .dependencyCycle, .noQueue, .duplicateName,
+        case .argumentsTooLarge, .resultTooLarge, .invalidTrait, .invalidSchedule,
+            .scheduleConflict, .unknownSchedule, .invalidName, .unknownJobs, .unknownBatch,
+            .dependencyCycle, .noQueue, .duplicateName,
             .wrongTransaction, .refused, .unstorableText, .valueNotProvided:
             .permanent
         case .unusableStore, .newerSchema, .unreadableResult, .abandonedBatch, .fenced,

@@ -6,7 +6,7 @@
 /// the ready order ascend; aging lowers it below `base_rank`.
 package enum JobSchema {
     /// The version that this library makes. It can also use a newer one that says so.
-    package static let version = 12
+    package static let version = 13
 
     /// The oldest version of the library's schema whose programs can use these tables. A migration
     /// that only adds indexes, tables, and columns with defaults leaves it as it is.
@@ -243,6 +243,7 @@ package enum JobSchema {
             )
             """,
         ],
+        schedules,
     ]
 
     /// Notes that the programs of earlier versions, which always had files, have used them.

@@ -32,6 +32,8 @@ package struct StoredJob: Sendable {
     package let arguments: Data?
     /// The number of places of its exclusive key.
     package let places: Int
+    package let batch: Int64?
+    package let deaths: Int
 }
 
 /// A dependency as `explain` shows it.
@@ -50,19 +52,19 @@ package struct QueueDepth: Sendable, Hashable {
 }
 
 extension JobStore {
-    private static let columns = """
+    static let columns = """
         j.id, j.queue, j.name, j.version, j.state, j.rank, j.attempt, j.failures, j.retry_limit,
         j.run_at, j.enqueued_at, j.started_at, j.ended_at, j.error,
         CASE WHEN j.exclusive_key IS NULL THEN 0 ELSE 1 END,
         CASE WHEN j.cancel_reason IS NULL THEN 0 ELSE 1 END, w.host, w.process,
-        j.arguments, COALESCE(j.slots, 1)
+        j.arguments, COALESCE(j.slots, 1), j.batch, j.deaths
         """
 
-    private static let joinedWorker = """
+    static let joinedWorker = """
         FROM durable_job j LEFT JOIN durable_job_worker w ON w.id = j.worker AND j.state = 3
         """
 
-    private static func job(_ row: SQLRow) -> StoredJob {
+    static func job(_ row: SQLRow) -> StoredJob {
         StoredJob(
             id: JobID(row.integer(0)), queue: row.text(1) ?? "", name: row.text(2) ?? "",
             version: Int(row.integer(3)), state: row.state(4), priority: Int(-row.integer(5)),
@@ -72,7 +74,8 @@ extension JobStore {
             endedAt: row.state(4).isEnded ? row.optionalInteger(12) : nil, error: row.text(13),
             isExclusive: row.flag(14), isCancelRequested: row.flag(15), host: row.text(16),
             process: row.optionalInteger(17), arguments: row.bytes(18),
-            places: Int(row.integer(19)))
+            places: Int(row.integer(19)), batch: row.optionalInteger(20),
+            deaths: Int(row.integer(21)))
     }
 
     /// Returns the ends of those of the jobs that have ended, and the jobs that the store does not
@@ -118,70 +121,12 @@ extension JobStore {
             return try session.query(
                 """
                 SELECT id, queue, name, 0, state, 0, attempt, 0, 0, NULL, enqueued_at, NULL,
-                    ended_at, error, 0, 0, NULL, NULL, NULL, 1
+                    ended_at, error, 0, 0, NULL, NULL, NULL, 1, NULL, 0
                 FROM durable_job_archive WHERE id = ?
                 """, [.integer(id.rawValue)]
             ).first.map(Self.job)
         }
     }
-
-    /// Returns jobs of a queue in the order of their numbers, without archived ones.
-    package func jobs(
-        in queue: String, states: [JobState], name: String?, after id: JobID?, limit: Int
-    ) async throws -> [StoredJob] {
-        try await database.transaction(.reading) { session in
-            let last = SQLValue.integer(id?.rawValue ?? 0)
-            guard !states.isEmpty || name != nil else {
-                return try session.query(
-                    """
-                    SELECT \(Self.columns) \(Self.joinedWorker) WHERE j.queue = ? AND j.id > ?
-                    ORDER BY j.id LIMIT ?
-                    """, [.text(queue), last, .integer(Int64(limit))]
-                ).map(Self.job)
-            }
-            // The index has the order of the numbers for each state and name apart.
-            let states = Set(states.isEmpty ? JobState.allCases : states)
-            var groups: [[SQLValue]] = []
-            for state in states where state != .running {
-                let names = try name.map { [$0] } ?? Self.names(of: state, in: queue, session)
-                groups += names.map {
-                    let group: [SQLValue] = [
-                        .text(queue), .integer(Int64(state.rawValue)), .text($0),
-                    ]
-                    return group + [last] + group + [.integer(Int64(limit))]
-                }
-            }
-            var ids = try session.batch(Self.listed, groups).joined().map { $0.integer(0) }
-            if states.contains(.running) {
-                // Without the sum PostgreSQL may read all jobs in the order of their numbers.
-                ids += try session.query(
-                    """
-                    SELECT id FROM durable_job WHERE queue = ? AND state = 3 AND id + 0 > ?
-                        \(name == nil ? "" : "AND name = ?")
-                    """, [.text(queue), last] + (name.map { [.text($0)] } ?? [])
-                ).map { $0.integer(0) }
-            }
-            return try session.query(
-                Self.numbered, ids.sorted().prefix(limit).map { [.integer($0)] }
-            ).map(Self.job).sorted { $0.id < $1.id }
-        }
-    }
-
-    /// The jobs of one state and name. With four equations PostgreSQL might take another index with
-    /// the order of the numbers, and read all jobs before the first one that it looks for.
-    static let listed = """
-        SELECT id FROM durable_job
-        WHERE (queue, state, name, id) > (?, ?, ?, ?) AND (queue, state, name) <= (?, ?, ?)
-            AND state <> 3
-        ORDER BY queue, state, name, id LIMIT ?
-        """
-
-    private static let numbered = TableStatement(
-        ["job": .integer],
-        """
-        SELECT \(columns) FROM given JOIN durable_job j ON j.id = job
-        LEFT JOIN durable_job_worker w ON w.id = j.worker AND j.state = 3
-        """)
 
     /// Returns the names of a queue's jobs in a state, one step in the index for each of them.
     static func names(
@@ -266,7 +211,7 @@ extension JobStore {
                 JOIN durable_job_edge e ON e.dependency = j.id
                 WHERE e.dependent = ? ORDER BY j.id
                 """, [.integer(id.rawValue)]
-            ).map { StoredDependency(job: Self.job($0), isResolved: $0.flag(20)) }
+            ).map { StoredDependency(job: Self.job($0), isResolved: $0.flag(22)) }
         }
     }
 

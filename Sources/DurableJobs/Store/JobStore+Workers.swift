@@ -14,21 +14,21 @@ extension JobStore {
     ///
     /// - Parameter pauses: the revision of the queue's pauses that the worker obeys.
     package func register(
-        _ worker: String, queue: String, host: String, process: Int, lease: Duration,
-        performing types: [PerformedJob], after earlier: EarlierIncarnations = .init(),
-        obeying pauses: Int64 = 0
+        _ worker: String, queue: String, host: String, process: Int, width: Int = 0,
+        lease: Duration, performing types: [PerformedJob],
+        after earlier: EarlierIncarnations = .init(), obeying pauses: Int64 = 0
     ) async throws {
         try await database.transaction(.relaxed, on: .heartbeat) { session in
             _ = try session.query(
                 """
                 INSERT INTO durable_job_worker
-                    (id, queue, host, process, started_at, lease_until, boot, pauses)
-                VALUES (?, ?, ?, ?, {now}, {lease_now} + ?, {boot}, ?)
+                    (id, queue, host, process, started_at, lease_until, boot, pauses, width)
+                VALUES (?, ?, ?, ?, {now}, {lease_now} + ?, {boot}, ?, ?)
                 ON CONFLICT (id) DO NOTHING
                 """,
                 [
                     .text(worker), .text(queue), .text(host), .integer(Int64(process)),
-                    .integer(lease.milliseconds), .integer(pauses),
+                    .integer(lease.milliseconds), .integer(pauses), .integer(Int64(width)),
                 ])
             _ = try session.batch(
                 """
@@ -263,13 +263,16 @@ extension JobStore {
                     EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isWide)),
                     EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isOverdue)),
                     EXISTS (SELECT 1 FROM durable_job WHERE \(Self.isUncounted)),
-                    \(Self.pauseRevision)
-                """, [.text(queue), .text(queue), .text(queue), .text(queue)])
+                    \(Self.pauseRevision), \(Self.timeToNextSchedule),
+                    \(Self.hasTurnedBackSchedule)
+                """, Array(repeating: .text(queue), count: 6))
             guard let row = rows.first else { return DueUpkeep() }
             return DueUpkeep(
                 hasUnchecked: row.flag(0), hasUnresolved: row.flag(1), hasWide: row.flag(2),
                 hasOverdue: row.flag(3), hasUncounted: row.flag(4),
-                pauses: row.integer(5))
+                pauses: row.integer(5),
+                timeToNextSchedule: row.optionalInteger(6).map { Duration(milliseconds: $0) },
+                hasTurnedBackSchedule: row.flag(7))
         }
     }
 
@@ -378,5 +381,13 @@ package struct DueUpkeep: Sendable, Hashable {
     package var hasUncounted = false
     /// The revision of the queue's pauses.
     package var pauses: Int64 = 0
+    /// The time until the next time of a schedule, negative if that has come; nil if there is none.
+    package var timeToNextSchedule: Duration?
+    /// A schedule whose next time was computed when the store's clock was ahead.
+    package var hasTurnedBackSchedule = false
+
+    var firesSchedules: Bool {
+        hasTurnedBackSchedule || timeToNextSchedule.map { $0 <= .zero } ?? false
+    }
 }
 #endif

@@ -10,6 +10,10 @@ struct JobUpkeep: Sendable {
         var endsJobs = false
         /// The revision of the queue's pauses.
         var pauses: Int64 = 0
+        /// The time until a step is due because of a schedule; nil if there is none.
+        var nextStep: Duration?
+        /// Why schedules were left to others.
+        var unreadableSchedules: [String] = []
     }
 
     let queue: JobQueue
@@ -23,8 +27,11 @@ struct JobUpkeep: Sendable {
         var changes = Changes()
         let due = try await store.dueUpkeep(in: name)
         changes.pauses = due.pauses
+        changes.nextStep = due.timeToNextSchedule.flatMap { $0 > .zero ? $0 : nil }
+        if due.firesSchedules { try await fireSchedules(&changes) }
         if due.hasUnchecked {
-            changes.addsJobs = try await store.checkDependents(in: name, reporting: report) > 0
+            let count = try await store.checkDependents(in: name, reporting: report)
+            if count > 0 { changes.addsJobs = true }
         }
         if due.hasUncounted, try await store.followCompleted(in: name) > 0 {
             // A job may have waited for an exclusive key, and a batch for its last job.
@@ -42,6 +49,16 @@ struct JobUpkeep: Sendable {
             changes.addsJobs = true
         }
         return changes
+    }
+
+    private func fireSchedules(_ changes: inout Changes) async throws {
+        let fired = try await queue.store.fireSchedules(in: queue.name)
+        changes.unreadableSchedules = fired.unreadable
+        // The next time may come before the usual pause is over.
+        if fired.changed > 0 { changes.nextStep = .zero }
+        guard !fired.jobs.isEmpty else { return }
+        changes.addsJobs = true
+        queue.store.database.announce(queue.name)
     }
 }
 #endif

@@ -7,12 +7,12 @@ import OperationsRuntime
 extension JobWorker {
     /// Makes the worker's row. The lease counts from before the call.
     func register() async throws {
-        let worker = state.withLock { $0.worker }
+        let (worker, width) = state.withLock { ($0.worker, $0.width) }
         let earlier = lease.withLock { $0.earlier }
         let start = Machine.timeSinceBoot
         try await store.register(
             worker, queue: jobs.name, host: Machine.host, process: Machine.process,
-            lease: options.lease,
+            width: width, lease: options.lease,
             performing: performer.performed, after: earlier)
         lease.withLock { lease in
             lease.end = start + options.lease

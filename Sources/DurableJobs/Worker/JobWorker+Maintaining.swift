@@ -21,6 +21,7 @@ struct MaintenanceSchedule: Sendable {
     private var nextRescue = Duration.zero
     private var nextRefresh: Duration
     private var nextPrune: Duration
+    private var nextComplaint = Duration.zero
 
     init(lease: Duration, now: Duration) {
         rescuePeriod = lease / 3
@@ -39,6 +40,11 @@ struct MaintenanceSchedule: Sendable {
     /// Whether this turn looks for what workers that died have left.
     mutating func takesRescue(now: Duration) -> Bool {
         Self.take(&nextRescue, every: rescuePeriod, now)
+    }
+
+    /// Whether this turn reports schedules that this process cannot read.
+    mutating func takesComplaint(now: Duration) -> Bool {
+        Self.take(&nextComplaint, every: .seconds(60), now)
     }
 
     /// Whether this turn moves history.
@@ -69,10 +75,9 @@ extension JobWorker {
         while !lease.withLock({ $0.isOver }) {
             var pause = schedule.pause
             do {
-                let isDone = try await performTurn(&schedule, &missing, &obeyed)
+                let rest = try await performTurn(&schedule, &missing, &obeyed)
                 storeAnswered(in: .maintenance)
-                // The next turn begins at once.
-                if !isDone { pause = .zero }
+                if let rest { pause = min(pause, rest) }
             } catch {
                 missing.lookFailed()
                 storeFailed(error, in: .maintenance)
@@ -81,16 +86,20 @@ extension JobWorker {
         }
     }
 
-    /// - Returns: whether nothing is left for the next turn that is due now.
+    /// - Returns: the time until the next turn, which is zero if something is left for it now; nil
+    ///   if only the usual pause counts.
     private func performTurn(
         _ schedule: inout MaintenanceSchedule, _ missing: inout MissingWorkers,
         _ obeyed: inout ObeyedPauses
-    ) async throws -> Bool {
+    ) async throws -> Duration? {
         let now = Machine.timeSinceBoot
         let steps = JobUpkeep(queue: jobs, aging: options.aging) { [weak self] in self?.report($0) }
         var changes = try await steps.performDueSteps()
         if changes.endsJobs { jobs.signals.jobsEnded() }
         try await obeyPauses(changes.pauses, &obeyed)
+        if !changes.unreadableSchedules.isEmpty, schedule.takesComplaint(now: now) {
+            for text in changes.unreadableSchedules { reportElsewhere(.storeFailed(text)) }
+        }
         try await recordHead()
         if let `extension` = store.extension, schedule.takesRefresh(now: now) {
             try await `extension`.refresh(jobs)
@@ -102,10 +111,10 @@ extension JobWorker {
             }
         }
         if changes.addsJobs { jobsAdded() }
-        guard schedule.takesPruning(now: now) else { return true }
-        guard try await moveHistory() else { return false }
+        guard schedule.takesPruning(now: now) else { return changes.nextStep }
+        guard try await moveHistory() else { return .zero }
         schedule.pruned(now: now)
-        return true
+        return changes.nextStep
     }
 
     /// Learns the pauses of the queue, if the store has another revision than the worker knows; and

@@ -52,15 +52,20 @@ struct ListingContractTests {
                         (states.isEmpty || states.contains($0.state))
                             && (name == nil || $0.name == name)
                     }.map(\.id)
-                    var found: [JobID] = []
-                    while true {
-                        let page = try await queue.list(
-                            states: states, name: name, after: found.last, limit: 2)
-                        if page.isEmpty { break }
-                        #expect(page.count <= 2)
-                        found += page.map(\.id)
+                    for order in [JobPage.Order.oldestFirst, .newestFirst] {
+                        var found: [JobID] = []
+                        var next: JobID?
+                        repeat {
+                            let page = try await queue.list(
+                                states: states, name: name, order: order, after: next, limit: 2)
+                            #expect(page.count <= 2)
+                            #expect(page.next == nil || page.next == page.last?.id)
+                            found += page.map(\.id)
+                            next = page.next
+                        } while next != nil
+                        if order == .newestFirst { found.reverse() }
+                        #expect(found == expected, "\(states) \(name ?? "any") \(order)")
                     }
-                    #expect(found == expected, "\(states) \(name ?? "any")")
                 }
             }
             #expect(try await queue.list(states: [.available], limit: 0).isEmpty)
@@ -79,10 +84,17 @@ struct ListingContractTests {
             let plans = try await queue.store.database.transaction(.relaxed) { session in
                 if kind != .file { _ = try session.query("ANALYZE durable_job") }
                 let explain = kind == .file ? "EXPLAIN QUERY PLAN" : "EXPLAIN"
-                let group: [SQLValue] = [.text("tests"), .integer(2), .text("note")]
-                let listed = group + [.integer(0)] + group + [.integer(10)]
+                let group: [SQLValue] = [
+                    .text("tests"), .integer(2), .text("note"), .text("note"), .integer(1_500),
+                    .integer(10),
+                ]
+                let texts = [false, true].map {
+                    JobStore.listed(isNewestFirst: $0, session.locksRows)
+                }
                 return [
-                    try session.query("\(explain) \(JobStore.listed)", listed),
+                    try session.query("\(explain) \(texts[0])", group),
+                    try session.query("\(explain) \(texts[1])", group),
+                    try session.query("\(explain) \(JobStore.queueNames)"),
                     try session.query("\(explain) \(JobStore.counted)", [.text("tests")]),
                 ].map { rows in rows.flatMap(\.values).map { "\($0)" }.joined(separator: " ") }
             }
@@ -197,6 +209,8 @@ struct ListingContractTests {
                 """,
                 "ALTER TABLE durable_job DROP COLUMN dead_workers",
                 "ALTER TABLE durable_job_worker DROP COLUMN ended_at",
+                "DROP TABLE durable_job_schedule",
+                "ALTER TABLE durable_job_worker DROP COLUMN width",
                 "DROP INDEX durable_job_uncounted",
                 "ALTER TABLE durable_job DROP COLUMN uncounted",
                 "UPDATE durable_job_schema SET version = 8",

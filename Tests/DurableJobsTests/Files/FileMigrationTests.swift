@@ -126,6 +126,8 @@ struct FileMigrationTests {
 
     /// Makes the tables those of version 9.
     private func goBack(_ queue: JobQueue) async throws {
+        try await queue.change("DROP TABLE durable_job_schedule")
+        try await queue.change("ALTER TABLE durable_job_worker DROP COLUMN width")
         for change in JobQueue.changesToVersion11 { try await queue.change(change) }
         try await queue.change("DROP INDEX durable_job_uncounted")
         try await queue.change("ALTER TABLE durable_job DROP COLUMN uncounted")
@@ -225,6 +227,8 @@ struct FileMigrationTests {
         "ALTER TABLE durable_job_archive DROP COLUMN claim", "DROP INDEX durable_job_dead_letter",
         "DROP INDEX durable_job_listed", "ALTER TABLE durable_job DROP COLUMN dead_workers",
         "ALTER TABLE durable_job_worker DROP COLUMN ended_at",
+        "DROP TABLE durable_job_schedule",
+        "ALTER TABLE durable_job_worker DROP COLUMN width",
         "DROP INDEX durable_job_uncounted", "ALTER TABLE durable_job DROP COLUMN uncounted",
         "UPDATE durable_job_schema SET version = 1",
     ]

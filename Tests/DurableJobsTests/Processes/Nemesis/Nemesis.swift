@@ -49,6 +49,7 @@ final class Nemesis: Sendable {
     private let pauses = Locked<[Span]>([])
     private let pauseFindings = Locked<[String]>([])
     private let historyText = Locked("")
+    private let scheduleFindings = Locked<[String]>([])
 
     /// - Parameters:
     ///   - faults: the faults of all workers; see `Faults`.
@@ -84,7 +85,10 @@ final class Nemesis: Sendable {
         let first = settings.history > 0 ? try await history.store() : 0
         let checks = StoreChecks(queue: queue, folder: settings.folder, first: first)
         try await checks.logCommits(isFile: isFile)
-        if settings.isMixed { try await checks.refuseWords(isFile: isFile) }
+        if settings.isMixed {
+            try await checks.refuseWords(isFile: isFile)
+            try await ScheduleChecks(queue: queue, settings: settings).logTimes(isFile: isFile)
+        }
         let isDrained = try await withThrowingTaskGroup(of: Void.self) { group in
             for slot in ChildProcesses.slots {
                 group.addTask { await self.children.keepAlive(slot) }
@@ -135,6 +139,12 @@ final class Nemesis: Sendable {
                 ).findings()
             wrong += LeaseChecks(log, disturbances: all, lease: settings.lease).findings()
         }
+        if settings.isMixed {
+            let (found, times) = try await ScheduleChecks(queue: queue, settings: settings)
+                .findings()
+            wrong += found + scheduleFindings.withLock { $0 }
+            counts.withLock { $0["scheduled times"] = times }
+        }
         wrong += LineFile.read(settings.problems) as [String]
         wrong += self.samples.findings
         wrong += pauseFindings.withLock { $0 }
@@ -153,7 +163,10 @@ final class Nemesis: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.disturbProcesses(processFaults) }
             if settings.isQuiet { group.addTask { await self.storeGroups() } }
-            if settings.isMixed { group.addTask { await self.pruneOtherQueue() } }
+            if settings.isMixed {
+                group.addTask { await self.pruneOtherQueue() }
+                group.addTask { await self.useSchedule() }
+            }
             if settings.isMixed, !settings.isQuiet { group.addTask { await self.pauseQueue() } }
             if let hosts {
                 group.addTask { try await self.disturb(hosts) }
@@ -259,6 +272,13 @@ final class Nemesis: Sendable {
                 try? await Task.sleep(for: .milliseconds(100))
             }
         }
+    }
+
+    private func useSchedule() async {
+        let found = await ScheduleChecks(queue: queue, settings: settings).disturb {
+            areFaultsOver.withLock { $0 }
+        }
+        scheduleFindings.withLock { $0 += found }
     }
 
     /// Stores one group after another that one worker could take alone: as many long jobs as it has
