@@ -49,7 +49,7 @@ enum DashboardFiles {
         .states a[aria-current] { background: var(--ink); border-color: var(--ink); color: var(--ground); }
         .states span { opacity: 0.85; margin-left: 4px; }
         .find { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; margin-bottom: 16px; }
-        input, button {
+        input, button, select {
           font: inherit; color: inherit; padding: 5px 12px; border-radius: 8px;
           border: 1px solid light-dark(#948b7f, #7d766c); background: var(--surface);
         }
@@ -61,8 +61,13 @@ enum DashboardFiles {
         .retryable, .scheduled, .blocked { color: var(--late); }
         .discarded, .problem { color: var(--bad); }
         .cancelled { color: var(--ink-soft); }
+        .paused, .pause { color: var(--late); font-weight: 500; }
+        .pause { padding: 12px 16px; background: var(--surface); border: 1px solid var(--line); border-radius: 10px; }
+        .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+        td .buttons { margin: 0; }
         .explanation { margin: 0 0 16px; font-size: 18px; overflow-wrap: anywhere; }
-        .buttons { display: flex; gap: 8px; margin-bottom: 16px; }
+        .buttons { display: flex; flex-wrap: wrap; gap: 8px; margin-bottom: 16px; }
+        .buttons form { display: flex; gap: 8px; align-items: center; }
         dl {
           display: grid; grid-template-columns: repeat(auto-fill, minmax(180px, 1fr)); gap: 14px;
           margin: 0; padding: 16px; background: var(--surface); border: 1px solid var(--line); border-radius: 10px;

@@ -4,18 +4,30 @@ import HTTPTypes
 
 /// A request, as far as the dashboard understands it.
 struct DashboardRequest {
+    /// A queue of a store.
+    struct Place: Equatable {
+        /// The title of the store; empty for the only one.
+        var store = ""
+        var queue: String
+    }
+
     enum Target: Equatable {
         case overview
         case style
         case script
-        case queue(String)
-        case job(queue: String, id: JobID)
-        case change(Change, queue: String, id: JobID)
+        case queue(Place)
+        case job(Place, JobID)
+        case change(Change, Place)
     }
 
-    enum Change: String, CaseIterable {
-        case retry
-        case cancel
+    enum Change: Equatable {
+        case retry(JobID)
+        case cancel(JobID)
+        case pause
+        case resume
+        case pauseSchedule(String)
+        case resumeSchedule(String)
+        case runSchedule(String)
     }
 
     let target: Target
@@ -32,23 +44,54 @@ struct DashboardRequest {
         let below = address.dropFirst(root.count)
         guard below.isEmpty || below.hasPrefix("/") else { return nil }
         let names = below.split(separator: "/").map { String($0).decodedFromAddress() }
-        guard let names = names.allPresent else { return nil }
-        switch (names.count, names.first) {
-        case (0, _): target = .overview
-        case (1, "style.css"): target = .style
-        case (1, "refresh.js"): target = .script
-        case (2, "queue"): target = .queue(names[1])
-        case (4, "queue") where names[2] == "job":
-            guard let id = Int64(names[3]) else { return nil }
-            target = .job(queue: names[1], id: JobID(id))
-        case (5, "queue") where names[2] == "job":
-            guard let id = Int64(names[3]), let change = Change(rawValue: names[4]) else {
-                return nil
+        guard let names = names.allPresent, let target = Self.target(names[...]) else {
+            return nil
+        }
+        self.target = target
+        query = parts.count > 1 ? Self.values(of: String(parts[1])) : [:]
+    }
+
+    private static func target(_ names: ArraySlice<String>) -> Target? {
+        switch Array(names) {
+        case []: return .overview
+        case ["style.css"]: return .style
+        case ["refresh.js"]: return .script
+        default: break
+        }
+        var rest = names
+        var store = ""
+        if rest.first == "in", rest.count > 2 {
+            store = rest[rest.startIndex + 1]
+            rest = rest.dropFirst(2)
+        }
+        guard rest.count > 1, rest.removeFirst() == "queue" else { return nil }
+        let place = Place(store: store, queue: rest.removeFirst())
+        switch (rest.count, rest.first) {
+        case (0, _): return .queue(place)
+        case (1, "pause"): return .change(.pause, place)
+        case (1, "resume"): return .change(.resume, place)
+        case (2, "job"): return jobID(rest.last).map { .job(place, $0) }
+        case (3, "job"):
+            guard let id = jobID(rest[rest.startIndex + 1]) else { return nil }
+            switch rest.last {
+            case "retry": return .change(.retry(id), place)
+            case "cancel": return .change(.cancel(id), place)
+            default: return nil
             }
-            target = .change(change, queue: names[1], id: JobID(id))
+        case (3, "schedule"):
+            let name = rest[rest.startIndex + 1]
+            switch rest.last {
+            case "pause": return .change(.pauseSchedule(name), place)
+            case "resume": return .change(.resumeSchedule(name), place)
+            case "run": return .change(.runSchedule(name), place)
+            default: return nil
+            }
         default: return nil
         }
-        query = parts.count > 1 ? Self.values(of: String(parts[1])) : [:]
+    }
+
+    private static func jobID(_ text: String?) -> JobID? {
+        text.flatMap { Int64($0) }.map { JobID($0) }
     }
 
     /// The values of a query, or of a form. Of several with one name the last counts.

@@ -5,7 +5,7 @@ public import HTTPTypes
 /// Pages that show what the jobs of queues do, and why a job does not run.
 ///
 /// ```swift
-/// let dashboard = JobDashboard([mails, pictures])
+/// let dashboard = JobDashboard(jobs)
 /// // In a router of Hummingbird, behind whatever protects the pages of operators:
 /// router.group().add(middleware: OperatorsOnly())
 ///     .on("jobs/**", method: .get) { request, _ in
@@ -36,25 +36,37 @@ public struct JobDashboard: Sendable {
         public var body: String
     }
 
-    private let queues: [JobQueue]
+    private let stores: [(title: String, jobs: JobQueue)]
     private let root: String
     private let allowsChanges: Bool
     private let guardian = DashboardGuard()
 
-    /// Makes a dashboard.
+    /// Makes a dashboard for all queues of a store.
     ///
     /// - Parameters:
-    ///   - queues: the queues to show, of one store or of several, with different names. The
-    ///     dashboard uses them only while it makes a page.
+    ///   - jobs: any queue of the store. The dashboard uses it only while it makes a page.
     ///   - path: where the pages are, such as "/jobs".
-    ///   - allowsChanges: whether the pages have buttons that retry and cancel jobs. Only a form of
-    ///     the dashboard itself can press them, not a page of another site.
-    /// - Precondition: the names of the queues differ.
-    public init(_ queues: [JobQueue], at path: String = "/jobs", allowsChanges: Bool = false) {
+    ///   - allowsChanges: whether the pages have buttons that retry and cancel jobs, and that pause
+    ///     queues and schedules. Only a form of the dashboard itself can press them, not a page of
+    ///     another site.
+    public init(_ jobs: JobQueue, at path: String = "/jobs", allowsChanges: Bool = false) {
+        self.init(stores: ["": jobs], at: path, allowsChanges: allowsChanges)
+    }
+
+    /// Makes a dashboard for all queues of several stores.
+    ///
+    /// - Parameters:
+    ///   - stores: a queue of each store, by the title that the pages show: `["eu": a, "us": b]`.
+    ///   - path: as in ``init(_:at:allowsChanges:)``, and so is `allowsChanges`.
+    /// - Precondition: the titles differ.
+    public init(
+        stores: KeyValuePairs<String, JobQueue>, at path: String = "/jobs",
+        allowsChanges: Bool = false
+    ) {
         precondition(
-            Set(queues.map(\.name)).count == queues.count,
-            "a dashboard cannot show two queues of one name: give one of them another name")
-        self.queues = queues
+            Set(stores.map(\.key)).count == stores.count,
+            "a dashboard cannot show two stores of one title: give one of them another title")
+        self.stores = stores.map { ($0.key, $0.value) }
         var root = path.hasPrefix("/") ? path : "/" + path
         while root.hasSuffix("/") { root.removeLast() }
         self.root = root
@@ -64,12 +76,12 @@ public struct JobDashboard: Sendable {
     /// Answers a request, on the caller's thread but for the questions to the stores.
     ///
     /// An unknown address is answered with the status 404, a change that is not allowed with 403,
-    /// and a store that does not answer with 503.
+    /// one that is not possible with 409, and a store that does not answer with 503.
     ///
     /// - Parameters:
     ///   - request: the request; its `path` is the whole path, with the query.
-    ///   - body: the body of a form; nil for other requests. A server need not read more than a
-    ///     kilobyte.
+    ///   - body: the body of a form; nil for other requests. A server need not read more than two
+    ///     kilobytes.
     public func respond(to request: HTTPRequest, body: String? = nil) async -> Response {
         guard let target = DashboardRequest(request.path ?? "/", below: root) else {
             return page(.notFound, problem("There is no such page."))
@@ -86,11 +98,11 @@ public struct JobDashboard: Sendable {
     private func respond(
         to request: HTTPRequest, _ target: DashboardRequest, _ body: String?
     ) async throws -> Response {
-        if case .change(let change, let name, let id) = target.target {
+        if case .change(let change, let place) = target.target {
             guard request.method == .post else {
                 return page(.methodNotAllowed, problem("This address takes only forms."))
             }
-            return try await perform(change, name, id, request, body ?? "")
+            return try await perform(change, place, request, body ?? "")
         }
         guard request.method == .get || request.method == .head else {
             return page(.methodNotAllowed, problem("This address can only be read."))
@@ -98,60 +110,81 @@ public struct JobDashboard: Sendable {
         let pages = DashboardPages(
             root: root, allowsChanges: allowsChanges, token: guardian.token)
         switch target.target {
-        case .overview:
-            return page(.ok, pages.overview(await queues.concurrentlyRead()))
+        case .overview: return page(.ok, pages.overview(await StoreReading.all(stores)))
         case .style: return file(DashboardFiles.style, "text/css; charset=utf-8")
         case .script: return file(DashboardFiles.script, "text/javascript; charset=utf-8")
-        case .queue(let name):
-            guard let queue = queue(name) else { return unknownQueue(name) }
-            return page(.ok, try await pages.list(queue, DashboardFilter(target.query)))
-        case .job(let name, let id):
-            guard let queue = queue(name) else { return unknownQueue(name) }
-            guard let job = try await queue.info(id) else {
+        case .queue(let place):
+            guard let queue = try queue(place) else { return unknownStore(place) }
+            let filter = DashboardFilter(target.query)
+            return page(.ok, pages.queue(try await QueueReading(queue, filter), place, filter))
+        case .job(let place, let id):
+            guard let queue = try queue(place) else { return unknownStore(place) }
+            guard let job = try await queue.info(id), job.queue == place.queue else {
                 return page(
                     .notFound,
-                    problem("The queue has no job \(id). It may have been deleted or archived."))
+                    problem(
+                        "The queue '\(place.queue)' has no job \(id). It may have been deleted."))
             }
-            return page(.ok, pages.job(job, in: queue.name, try await queue.explain(id)))
+            return page(.ok, pages.job(job, in: place, try await queue.explain(id)))
         case .change: return page(.notFound, problem("There is no such page."))
         }
     }
 
     private func perform(
-        _ change: DashboardRequest.Change, _ name: String, _ id: JobID, _ request: HTTPRequest,
-        _ body: String
+        _ change: DashboardRequest.Change, _ place: DashboardRequest.Place,
+        _ request: HTTPRequest, _ body: String
     ) async throws -> Response {
         guard allowsChanges else {
             return page(
                 .forbidden,
                 problem("This dashboard only shows jobs. Its program allows no changes."))
         }
-        if let refusal = guardian.refusal(of: request, DashboardRequest.values(of: body)) {
+        let form = DashboardRequest.values(of: body)
+        if let refusal = guardian.refusal(of: request, form) {
             return page(.forbidden, problem(refusal))
         }
-        guard let queue = queue(name) else { return unknownQueue(name) }
-        switch change {
-        case .retry:
-            guard try await queue.retry(id) else {
-                return page(
-                    .conflict,
-                    problem(
-                        "Job \(id) cannot be retried now: it has not failed and was not cancelled, or "
-                            + "another job with its unique key has not ended."))
+        guard let queue = try queue(place) else { return unknownStore(place) }
+        var address = DashboardPages.address(of: place, root)
+        do {
+            switch change {
+            case .retry(let id):
+                guard try await queue.retry(id) else {
+                    return page(
+                        .conflict,
+                        problem(
+                            "Job \(id) cannot be retried now: it has not failed and was not "
+                                + "cancelled, or another job with its unique key has not ended."))
+                }
+                address += "/job/\(id)"
+            case .cancel(let id):
+                try await queue.cancel(id, because: "an operator has cancelled it")
+                address += "/job/\(id)"
+            case .pause:
+                let reason = form["reason"] ?? ""
+                try await queue.pause(reason: reason.isEmpty ? "an operator did it" : reason)
+            case .resume: try await queue.resume()
+            case .pauseSchedule(let name): try await queue.pauseSchedule(name)
+            case .resumeSchedule(let name): try await queue.resumeSchedule(name)
+            case .runSchedule(let name): address += "/job/\(try await queue.runNow(name))"
             }
-        case .cancel: try await queue.cancel(id, because: "an operator has cancelled it")
+        } catch JobError.unknownJobs(let ids) {
+            let names = ids.map { "\($0)" }.joined(separator: ", ")
+            return page(.conflict, problem("There is no job \(names) any more."))
+        } catch let error as JobError where error.isAboutRequest {
+            return page(.conflict, problem("\(error)."))
         }
         // After a form the browser loads the page, so that loading it again sends nothing twice.
         var response = page(.seeOther, problem("Done."))
-        response.head.headerFields[.location] =
-            "\(root)/queue/\(name.inAddress)/job/\(id)"
+        response.head.headerFields[.location] = address
         return response
     }
 
-    private func queue(_ name: String) -> JobQueue? { queues.first { $0.name == name } }
+    private func queue(_ place: DashboardRequest.Place) throws -> JobQueue? {
+        try stores.first { $0.title == place.store }?.jobs.queue(place.queue)
+    }
 
-    private func unknownQueue(_ name: String) -> Response {
-        page(.notFound, problem("There is no queue '\(name)' on this dashboard."))
+    private func unknownStore(_ place: DashboardRequest.Place) -> Response {
+        page(.notFound, problem("There is no store '\(place.store)' on this dashboard."))
     }
 
     // MARK: Responses
@@ -179,6 +212,16 @@ public struct JobDashboard: Sendable {
         head.headerFields[.cacheControl] = "max-age=300"
         head.headerFields[.xContentTypeOptions] = "nosniff"
         return Response(head: head, body: text)
+    }
+}
+
+extension JobError {
+    /// Whether the error is about what was asked for, and not about the store.
+    fileprivate var isAboutRequest: Bool {
+        switch self {
+        case .unknownSchedule, .invalidSchedule, .invalidTrait: true
+        default: false
+        }
     }
 }
 

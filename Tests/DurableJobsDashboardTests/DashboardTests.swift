@@ -43,7 +43,7 @@ private struct Site {
             try await body(
                 Site(
                     queue: queue,
-                    dashboard: JobDashboard([queue], at: "/ops/jobs/", allowsChanges: allowsChanges)
+                    dashboard: JobDashboard(queue, at: "/ops/jobs/", allowsChanges: allowsChanges)
                 )
             )
         } catch {

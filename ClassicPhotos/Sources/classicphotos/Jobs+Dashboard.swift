@@ -36,7 +36,7 @@ extension Jobs {
 
         func run() async throws {
             try await queueing.withQueue(parent.queue) { jobs, address in
-                let dashboard = JobDashboard([jobs], at: "/", allowsChanges: allowsChanges)
+                let dashboard = JobDashboard(jobs, at: "/", allowsChanges: allowsChanges)
                 try await serve(dashboard, of: "\(address)")
             }
         }

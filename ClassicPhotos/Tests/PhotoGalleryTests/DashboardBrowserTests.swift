@@ -111,7 +111,7 @@ struct DashboardBrowserTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let jobs = try await JobQueue(
             "letters", in: .file(folder.appending(path: "jobs.sqlite").path))
-        let dashboard = JobDashboard([jobs], at: "/", allowsChanges: true)
+        let dashboard = JobDashboard(jobs, at: "/", allowsChanges: true)
         let token = GalleryToken()
         let server = PageServer(port: 0, token: token) { request, body in
             let response = await dashboard.respond(to: request, body: body)
