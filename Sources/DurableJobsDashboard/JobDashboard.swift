@@ -116,7 +116,11 @@ public struct JobDashboard: Sendable {
         case .queue(let place):
             guard let queue = try queue(place) else { return unknownStore(place) }
             let filter = DashboardFilter(target.query)
-            return page(.ok, pages.queue(try await QueueReading(queue, filter), place, filter))
+            let reading = try await QueueReading(queue, filter)
+            if reading.info == nil, reading.jobs.isEmpty {
+                return page(.notFound, problem("The store has no queue '\(place.queue)'."))
+            }
+            return page(.ok, pages.queue(reading, place, filter))
         case .job(let place, let id):
             guard let queue = try queue(place) else { return unknownStore(place) }
             guard let job = try await queue.info(id), job.queue == place.queue else {

@@ -208,18 +208,28 @@ struct MistakePolicyTests {
             #expect(reports.kinds == [.otherResultType])
             queue.isSuspended = false
             let values = (try? await number.value, try? await text.value)
-            #expect(values.0 == 1 && values.1 == "one")
+            #expect(values.0 == 1)
+            #expect(values.1 == "one")
+        }
+    }
 
-            let proceed = Signal()
+    @Test func sharedWorkWithAnotherTypeOfResultThrows() async {
+        await #expect(processExitsWith: .success) {
+            let reports = Reports()
+            let queue = OperationQueue(name: "work")
+            let (began, proceed) = (Signal(), Signal())
             let first = Task {
-                try await queue.sharedValue(by: "k") {
-                    proceed.wait(); return 1
+                try await queue.sharedValue(by: "k") { () -> Int in
+                    began.send()
+                    proceed.wait()
+                    return 1
                 }
             }
-            #expect(await comesTrue { queue.operationCount == 1 })
+            #expect(await began.arrives())
             await #expect(throws: OperationMisuse.self) {
                 try await queue.sharedValue(by: "k") { "one" }
             }
+            #expect(reports.kinds == [.otherResultType])
             proceed.send()
             let value = try? await first.value
             #expect(value == 1)
