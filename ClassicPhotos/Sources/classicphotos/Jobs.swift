@@ -11,14 +11,17 @@ import Foundation
 /// Shows and changes the jobs of a queue.
 struct Jobs: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists, explains, retries, cancels and deletes the photos of a queue.",
+        abstract: "Lists, explains, retries, cancels, pauses and deletes the photos of a queue.",
         discussion: """
             The states of a job are available, running, retryable (postponed, or to be tried \
             again), completed, cancelled and discarded (failed).
 
             \(ExitCodes.description)
             """,
-        subcommands: [List.self, Show.self, Retry.self, Cancel.self, Prune.self, Migrate.self],
+        subcommands: [
+            List.self, Show.self, Retry.self, Cancel.self, Pause.self, Resume.self, Prune.self,
+            Migrate.self,
+        ],
         defaultSubcommand: List.self)
 
     // No option group: the subcommands' group of the same type would get the value of this one.
