@@ -74,7 +74,10 @@ final class NemesisMixture: Sendable {
             let keys = (0..<30).shuffled().prefix(10)
             var rest = keys[...]
             _ = try await queue.enqueue(keys.map { _ in job() }) { _ in
-                [.unique(by: rest.removeFirst())]
+                let key = JobTrait.unique(by: rest.removeFirst())
+                guard Bool.random() else { return [key] }
+                let delay = JobTrait.delay(.milliseconds(Int.random(in: 0...300)))
+                return [key, delay, .joining([.replacingArguments, .postponing])]
             }
         }
     }
