@@ -11,7 +11,7 @@ import Foundation
 /// Shows and changes the jobs of a queue.
 struct Jobs: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists, explains, retries, cancels and deletes the photos of a queue.",
+        abstract: "Lists, explains, retries, cancels, pauses and deletes the photos of a queue.",
         discussion: """
             The states of a job are available, running, retryable (postponed, or to be tried \
             again), completed, cancelled and discarded (failed).
@@ -19,7 +19,8 @@ struct Jobs: AsyncParsableCommand {
             \(ExitCodes.description)
             """,
         subcommands: [
-            List.self, Show.self, Dashboard.self, Retry.self, Cancel.self, Prune.self, Migrate.self,
+            List.self, Show.self, Dashboard.self, Retry.self, Cancel.self, Pause.self, Resume.self,
+            Prune.self, Migrate.self,
         ],
         defaultSubcommand: List.self)
 

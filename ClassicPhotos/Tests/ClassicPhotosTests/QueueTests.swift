@@ -396,6 +396,11 @@ struct QueueTests {
             #expect(refused.code == .exited(1))
             #expect(refused.errors == "Job \(id) has ended: it is cancelled.\n")
             #expect(try await jobs("retry", id).code == .exited(0))
+            #expect(
+                try await jobs("pause", "--reason", "a full disk").output == "Paused \(queue).\n")
+            #expect(
+                try await jobs("show", id).output.contains("the queue is paused: a full disk"))
+            #expect(try await jobs("resume").output == "Resumed \(queue).\n")
             // The picture is whole now.
             try FileManager.default.removeItem(at: page)
             try FileManager.default.copyItem(

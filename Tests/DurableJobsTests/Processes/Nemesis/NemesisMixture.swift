@@ -39,11 +39,13 @@ final class NemesisMixture: Sendable {
 
     private var isEnough: Bool { access(settings.enough, F_OK) == 0 }
 
-    private func job(after dependencies: [JobID] = [], isRefused: Bool = false) -> SlowWord {
+    private func job(
+        after dependencies: [JobID] = [], isRefused: Bool = false, mayFail: Bool = true
+    ) -> SlowWord {
         SlowWord(
             path: "\(settings.folder)/\(UInt64.random(in: 0 ... .max))", longestWait: 20,
             isObedient: true, dependencies: dependencies, isRefused: isRefused,
-            endsInTransaction: !isRefused && Int.random(in: 0..<4) == 0)
+            endsInTransaction: mayFail && !isRefused && Int.random(in: 0..<4) == 0)
     }
 
     /// Calls a function again and again, as long as there are faults. A store that does not answer
@@ -73,8 +75,13 @@ final class NemesisMixture: Sendable {
         await repeatedly(every: 100...600) {
             let keys = (0..<30).shuffled().prefix(10)
             var rest = keys[...]
-            _ = try await queue.enqueue(keys.map { _ in job() }) { _ in
-                [.unique(by: rest.removeFirst())]
+            // A job keeps its failures when its arguments are replaced, and the checks know only
+            // the last ones.
+            _ = try await queue.enqueue(keys.map { _ in job(mayFail: false) }) { _ in
+                let key = JobTrait.unique(by: rest.removeFirst())
+                guard Bool.random() else { return [key] }
+                let delay = JobTrait.delay(.milliseconds(Int.random(in: 0...300)))
+                return [key, delay, .joining([.replacingArguments, .postponing])]
             }
         }
     }

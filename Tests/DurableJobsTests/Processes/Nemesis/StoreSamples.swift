@@ -70,7 +70,7 @@ final class StoreSamples: Sendable {
         return try await self.queue.store.database.transaction(.reading) { session in
             let jobs = try session.query(
                 """
-                SELECT id, attempt, worker, deaths FROM durable_job
+                SELECT id, attempt, CASE WHEN state = 3 THEN worker END, deaths FROM durable_job
                 WHERE queue = ? AND state IN (2, 3) AND parked = 0
                 """, [queue])
             // A job with the smaller of two numbers has one of the first places.
