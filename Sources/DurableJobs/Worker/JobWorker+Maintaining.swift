@@ -89,7 +89,9 @@ extension JobWorker {
         var changes = try await steps.performDueSteps()
         if changes.endsJobs { jobs.signals.jobsEnded() }
         if !changes.unreadableSchedules.isEmpty, schedule.takesComplaint(now: now) {
-            for text in changes.unreadableSchedules { reportElsewhere(.storeFailed(text)) }
+            for (name, reason) in changes.unreadableSchedules {
+                reportElsewhere(.unreadableSchedule(name: name, reason: reason))
+            }
         }
         try await recordHead()
         if let `extension` = store.extension, schedule.takesRefresh(now: now) {
