@@ -45,6 +45,10 @@ final class JobLog: Sendable {
         case .storeRecovered(let time):
             guard let line = outage.withLock({ $0.recovered(after: time) }) else { return }
             report(line, [:])
+        case .unreadableSchedule(let name, let reason):
+            logger.warning(
+                "Schedule cannot be read by this process",
+                metadata: ["schedule": "\(name)", "error.message": "\(reason)"])
         }
     }
 

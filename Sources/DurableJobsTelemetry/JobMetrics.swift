@@ -72,7 +72,7 @@ final class JobMetrics: Sendable {
         case .leaseLost: lostLeases.increment()
         case .heartbeatLate(let time): lateHeartbeats.record(time)
         case .storeFailed: storeFailures.increment()
-        case .storeRecovered: break
+        case .storeRecovered, .unreadableSchedule: break
         }
     }
 

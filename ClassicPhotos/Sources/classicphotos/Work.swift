@@ -132,7 +132,7 @@ final class WorkReport: Sendable {
         case .storeRecovered:
             if let line = complaints.lineAboutEnd() { Terminal.writeError("\(line)\n") }
         case .fenced(let job, _, _): _ = workshop.takeProduct(of: job)
-        case .exchanged, .started, .heartbeatLate: break
+        case .exchanged, .started, .heartbeatLate, .unreadableSchedule: break
         }
     }
 

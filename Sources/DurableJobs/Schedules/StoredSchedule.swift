@@ -140,6 +140,6 @@ package struct FiredSchedules: Sendable {
     /// The number of schedules that have a new next time.
     package var changed = 0
     /// Why schedules were left to others.
-    package var unreadable: [String] = []
+    package var unreadable: [(name: String, reason: String)] = []
 }
 #endif

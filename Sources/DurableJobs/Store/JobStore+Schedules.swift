@@ -76,7 +76,7 @@ extension JobStore {
                     let isTurnedBack = computedAt > now + Int64(Self.turnedBackLimit)
                     fire = try Fire(stored, now: now, isTurnedBack: isTurnedBack, zones)
                 } catch {
-                    fired.unreadable.append("the schedule '\(stored.name)': \(error)")
+                    fired.unreadable.append((stored.name, "\(error)"))
                     continue
                 }
                 try perform(fire, of: stored, in: queue, &fired, session)

@@ -13,7 +13,7 @@ struct JobUpkeep: Sendable {
         /// The time until a step is due because of a schedule; nil if there is none.
         var nextStep: Duration?
         /// Why schedules were left to others.
-        var unreadableSchedules: [String] = []
+        var unreadableSchedules: [(name: String, reason: String)] = []
     }
 
     let queue: JobQueue

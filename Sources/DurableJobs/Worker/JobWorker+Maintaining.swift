@@ -98,7 +98,9 @@ extension JobWorker {
         if changes.endsJobs { jobs.signals.jobsEnded() }
         try await obeyPauses(changes.pauses, &obeyed)
         if !changes.unreadableSchedules.isEmpty, schedule.takesComplaint(now: now) {
-            for text in changes.unreadableSchedules { reportElsewhere(.storeFailed(text)) }
+            for (name, reason) in changes.unreadableSchedules {
+                reportElsewhere(.unreadableSchedule(name: name, reason: reason))
+            }
         }
         try await recordHead()
         if let `extension` = store.extension, schedule.takesRefresh(now: now) {

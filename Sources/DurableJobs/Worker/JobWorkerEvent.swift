@@ -25,5 +25,9 @@ public enum JobWorkerEvent: Sendable {
     /// The store failed for this time, and answers all loops of the workers again that were made
     /// with the same queue object. The worker that noticed it reports it, once.
     case storeRecovered(after: Duration)
+    /// The time of a schedule has come, and this process cannot read the schedule, because it does
+    /// not know the time zone, or because a newer version of the library has written it. Other
+    /// workers may fire it. Reported once a minute.
+    case unreadableSchedule(name: String, reason: String)
 }
 #endif
