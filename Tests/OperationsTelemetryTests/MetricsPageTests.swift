@@ -13,7 +13,7 @@ import Foundation
 @Suite(.ownThreads, .timeLimit(.minutes(5)))
 struct MetricsPageTests {
     private static let page =
-        "Sources/OperationsTelemetry/OperationsTelemetry.docc/Metrics.md"
+        "Sources/OperationsTelemetry/OperationsTelemetry.docc/MetricsOfOperationQueues.md"
     private static let pageOfJobs =
         "Sources/DurableJobsTelemetry/DurableJobsTelemetry.docc/DurableJobsTelemetry.md"
 
