@@ -50,7 +50,8 @@ struct SnoozeContractTests {
             }
             let info = try #require(try await queue.info(first.id))
             #expect(info.state == .retryable && info.attempt == 0)
-            #expect(try await queue.explain(first.id).contains("was postponed, and is tried again in"))
+            #expect(
+                try await queue.explain(first.id).contains("was postponed, and is tried again in"))
             #expect(try await queue.rowCount("durable_job_lock") == 0)
         }
     }
