@@ -7,20 +7,26 @@ public import Foundation
 /// The metrics that a page of the documentation lists, in tables with the columns name, type, unit
 /// and attributes.
 public struct MetricsTable: Sendable {
+    /// A metric of a table.
     public struct Metric: Sendable, Hashable, Comparable, CustomStringConvertible {
+        /// The label, as in `operations.added`.
         public let name: String
         /// `Counter`, `Meter` or `Timer`.
         public let type: String
+        /// The keys of the dimensions.
         public let attributes: Set<String>
 
+        /// Makes a metric.
         public init(name: String, type: String, attributes: some Sequence<String>) {
             (self.name, self.type, self.attributes) = (name, type, Set(attributes))
         }
 
+        /// The type, the name and the attributes.
         public var description: String {
             "\(type) \(name) \(attributes.sorted().joined(separator: ", "))"
         }
 
+        /// Compares the descriptions.
         public static func < (a: Metric, b: Metric) -> Bool { a.description < b.description }
 
         /// The names of the metric's series in Prometheus.
@@ -34,6 +40,7 @@ public struct MetricsTable: Sendable {
         }
     }
 
+    /// The metrics of all tables, in the order of the page.
     public let metrics: [Metric]
 
     /// Reads a page.
@@ -55,6 +62,7 @@ public struct MetricsTable: Sendable {
         }
     }
 
+    /// The name as Prometheus writes it, without a suffix.
     public static func prometheus(_ name: String) -> String {
         String(name.map { $0 == "." ? "_" : $0 })
     }
