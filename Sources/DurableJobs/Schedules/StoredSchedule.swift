@@ -16,6 +16,8 @@ struct ScheduledOptions: Codable, Hashable {
     var delay: Int64?
     var deadline: Int64?
     var exclusiveKey: String?
+    var places: Int?
+    var group: String?
 
     /// - Parameters:
     ///   - options: those of the type and of the schedule.
@@ -33,7 +35,7 @@ struct ScheduledOptions: Codable, Hashable {
         timeout = options.timeout?.milliseconds
         delay = try Self.relative(options.start, "at", "delay", of: name)
         deadline = try Self.relative(options.deadline, "deadline", "deadline(in:)", of: name)
-        exclusiveKey = options.exclusiveKey
+        (exclusiveKey, places, group) = (options.exclusiveKey, options.places, options.group)
     }
 
     private static func relative(
@@ -60,7 +62,7 @@ struct ScheduledOptions: Codable, Hashable {
         options.timeout = timeout.map { Duration(milliseconds: $0) }
         options.start = delay.map { .after(Duration(milliseconds: $0)) }
         options.deadline = deadline.map { .after(Duration(milliseconds: $0)) }
-        options.exclusiveKey = exclusiveKey
+        (options.exclusiveKey, options.places, options.group) = (exclusiveKey, places, group)
         options.uniqueKey = uniqueKey
         return options
     }

@@ -39,7 +39,7 @@ extension OperationQueue {
     /// default.
     ///
     /// Changing the value to true begins a new measurement and discards the previous one. Measuring
-    /// costs about 0.1 µs for each operation (W13 of the benchmarks), and a block that
+    /// costs 0.1 to 0.2 µs for each operation (W13 of the benchmarks), and a block that
     /// `addOperation` adds becomes an operation. Operations that run when measuring begins are not
     /// measured.
     public final var measuresOperations: Bool {
