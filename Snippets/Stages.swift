@@ -26,7 +26,9 @@ func load(_ lines: [String]) async throws {
             for line in lines {
                 try await parsing.add(capacity: 8) {
                     let row = try parse(line)
-                    try await inserting.add(capacity: 16) { table.withLock { $0.append(row.number) } }
+                    try await inserting.add(capacity: 16) {
+                        table.withLock { $0.append(row.number) }
+                    }
                 }
             }
         }

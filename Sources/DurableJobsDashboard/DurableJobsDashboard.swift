@@ -21,6 +21,7 @@ public import DurableJobs
     message: "enable the package's trait: .package(url: …, traits: [\"DurableJobsDashboard\"])"
 )
 public struct JobDashboard {
-    public init(_ queues: [JobQueue], at path: String = "/jobs", allowsChanges: Bool = false) {}
+    /// Needs the package trait.
+    public init(_ jobs: JobQueue, at path: String = "/jobs", allowsChanges: Bool = false) {}
 }
 #endif

@@ -141,7 +141,7 @@ struct Picture {
 
     private var legend: [String] {
         peers.enumerated().flatMap { index, peer in
-            let left = 26 + 110 * Double(index)
+            let left = 26 + 128 * Double(index)
             return [dot(left, 86, peer), text(left + 10, 90, peer.title)]
         }
     }
