@@ -109,7 +109,7 @@ public enum OperationsDiagnostics {
     ///   queue, or told to depend on itself; a width is negative) is reported, and has no effect.
     ///   Each operation that the call was to add, and that no queue has or has had, fails with the
     ///   ``OperationMisuse``, which ``TypedOperation/value`` throws. So nothing waits for it for
-    ///   ever. One that cannot join another one by its key is an operation of its own.
+    ///   ever. One that cannot join another one by its key is cancelled as a duplicate.
     /// - **A wait that can never end**, inside an operation, is reported and given up. The
     ///   operation that waits fails with the ``OperationMisuse`` and is cancelled, so its scope
     ///   ends with that error. An awaited ``TypedOperation/value`` throws the same. The waits that

@@ -21,6 +21,8 @@ struct BackoffTextTests {
     ])
     func otherBackoffsAreStored(_ backoff: RetryBackoff) throws {
         let text = try #require(BackoffText.encode(backoff))
+        // The order of the members is that of their names, in each process.
+        #expect(text.hasPrefix("{\"jitter\""))
         for number in 1...5 {
             #expect(
                 BackoffText.wait(text, beforeRetry: number) == backoff.wait(beforeRetry: number))

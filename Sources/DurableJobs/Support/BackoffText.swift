@@ -13,9 +13,12 @@ enum BackoffText {
     /// stored as NULL.
     static let usual = RetryBackoff.exponential(from: .seconds(1), max: .seconds(3600))
 
+    /// The same back-off has the same text in all processes: the texts of schedules are compared.
     static func encode(_ backoff: RetryBackoff) -> String? {
         guard backoff != usual else { return nil }
-        return (try? JSONEncoder().encode(backoff)).map { String(decoding: $0, as: UTF8.self) }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return (try? encoder.encode(backoff)).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Returns the wait before a retry; no wait if the text is not readable.

@@ -13,7 +13,7 @@ extension OperationQueue {
         else { return nil }
         guard let joined = other as? TypedOperation<Output> else {
             OperationMisuse.joining(other, with: key, in: label, by: type(of: operation)).refuse()
-            // Without the key, the operation is one of its own.
+            // The operation is added, and cancelled as a duplicate.
             return nil
         }
         return joined

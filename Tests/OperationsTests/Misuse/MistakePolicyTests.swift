@@ -207,9 +207,10 @@ struct MistakePolicyTests {
             let text = queue.add("text", .deduplicated(by: 1)) { "one" }
             #expect(reports.kinds == [.otherResultType])
             queue.isSuspended = false
-            let values = (try? await number.value, try? await text.value)
-            #expect(values.0 == 1)
-            #expect(values.1 == "one")
+            let value = try? await number.value
+            #expect(value == 1)
+            let error = await #expect(throws: OperationCancellation.self) { try await text.value }
+            #expect(error?.description.contains("does the same already") == true)
         }
     }
 
