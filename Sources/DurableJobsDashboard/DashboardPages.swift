@@ -396,9 +396,9 @@ extension JobState {
 }
 
 extension Int {
-    /// A number of jobs, of which the store counts a hundred thousand.
+    /// A number of jobs, of which the store counts ten thousand.
     fileprivate var counted: String {
-        self < 100_000 ? grouped : "100\u{202F}000 or more"
+        self < 10_000 ? grouped : "10\u{202F}000 or more"
     }
 
     /// The number with a space between thousands.
