@@ -385,12 +385,12 @@ extension JobState {
         switch self {
         case .blocked: "Blocked"
         case .scheduled: "Scheduled"
-        case .available: "Waiting"
+        case .available: "Available"
         case .running: "Running"
-        case .retryable: "To retry"
+        case .retryable: "Retryable"
         case .completed: "Completed"
         case .cancelled: "Cancelled"
-        case .discarded: "Failed"
+        case .discarded: "Discarded"
         }
     }
 }

@@ -150,3 +150,12 @@ public enum OperationsDiagnostics {
         set { currentHandler.replace(with: Handler(call: newValue)) }
     }
 }
+
+extension [String] {
+    /// The first few names, and how many more there are.
+    var listed: String {
+        count <= 5
+            ? joined(separator: ", ")
+            : "\(prefix(4).joined(separator: ", ")) and \(count - 4) more"
+    }
+}

@@ -167,43 +167,6 @@ package func misuse(_ message: String) -> Never {
     fatalError("Operations: \(message).")
 }
 
-// MARK: Mistakes that can be refused
-
-extension OperationMisuse {
-    /// Stops the program, or reports the mistake for a caller that then does nothing else, as
-    /// ``OperationsDiagnostics/mistakePolicy`` says.
-    ///
-    /// - Parameter operations: those that the caller was to add. Those that no queue has are ended.
-    func refuse(adding operations: [Operation] = []) {
-        guard OperationsDiagnostics.mistakePolicy == .report else { misuse(description) }
-        OperationsDiagnostics.handler(.misuse(self))
-        for operation in operations where operation.status.isUntouched {
-            fail(operation)
-            operation.start()
-        }
-    }
-
-    /// As ``refuse(adding:)``, for a wait inside an operation, which fails and is cancelled.
-    func refuse(waitInside operation: Operation?) {
-        refuse()
-        if let operation { fail(operation) }
-    }
-
-    /// Lets the operation fail because of the mistake, so that its scope and its dependents learn
-    /// of it, and cancels it.
-    private func fail(_ operation: Operation) {
-        operation.fail(self)
-        // The mistake was reported already.
-        operation.failureRecord?.observe()
-        operation.cancel(because: .misuse(self))
-    }
-}
-
-extension LifecycleState {
-    /// Whether the operation is in no queue, is on its way into none, and was not started.
-    fileprivate var isUntouched: Bool { phase == .created && !has(.reserved) }
-}
-
 extension OperationMisuse {
     static func traits(for operation: some CustomStringConvertible) -> Self {
         Self(
@@ -212,14 +175,13 @@ extension OperationMisuse {
     }
 
     static func joining(
-        _ other: Operation, with key: some CustomStringConvertible, in queue: String,
-        by type: Any.Type
+        _ other: String, of otherType: Any.Type, with key: some CustomStringConvertible,
+        in queue: String, by type: Any.Type
     ) -> Self {
         Self(
             .otherResultType,
-            "\(other.label) with the key \(key) is under way in \(queue) and is a "
-                + "\(Swift.type(of: other)), not a \(type): use different keys for operations with "
-                + "different results")
+            "\(other) with the key \(key) is under way in \(queue) and is a \(otherType), not a "
+                + "\(type): use different keys for operations with different results")
     }
 
     static func sharing(

@@ -12,7 +12,9 @@ extension OperationQueue {
             let other = isAdded ? keys.join(key, with: operation) : keys.joinable(key)
         else { return nil }
         guard let joined = other as? TypedOperation<Output> else {
-            OperationMisuse.joining(other, with: key, in: label, by: type(of: operation)).refuse()
+            OperationMisuse.joining(
+                other.label, of: type(of: other), with: key, in: label, by: type(of: operation)
+            ).refuse()
             // The operation is added, and cancelled as a duplicate.
             return nil
         }

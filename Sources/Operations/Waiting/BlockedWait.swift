@@ -249,12 +249,3 @@ extension BlockedWait.Target {
         }
     }
 }
-
-extension [String] {
-    /// The first few names, and how many more there are.
-    var listed: String {
-        count <= 5
-            ? joined(separator: ", ")
-            : "\(prefix(4).joined(separator: ", ")) and \(count - 4) more"
-    }
-}
