@@ -57,7 +57,8 @@ public struct JobDashboard: Sendable {
     ///
     /// - Parameters:
     ///   - stores: a queue of each store, by the title that the pages show: `["eu": a, "us": b]`.
-    ///   - path: as in ``init(_:at:allowsChanges:)``, and so is `allowsChanges`.
+    ///   - path: as in ``init(_:at:allowsChanges:)``.
+    ///   - allowsChanges: as in ``init(_:at:allowsChanges:)``.
     /// - Precondition: the titles differ.
     public init(
         stores: KeyValuePairs<String, JobQueue>, at path: String = "/jobs",
