@@ -17,9 +17,9 @@ public import HTTPTypes
 /// ```
 ///
 /// The dashboard belongs to no server: the program's own server passes it each request whose path
-/// begins with the dashboard's, and sends back what it returns. **The dashboard asks nobody for a
-/// password**: whoever reaches these addresses sees the names, errors and states of all jobs, so
-/// the server protects them.
+/// begins with the dashboard's, and sends back what it returns. **The dashboard has no
+/// password**: everybody who reaches these addresses sees the names, errors and states of all jobs,
+/// so the server protects them.
 ///
 /// The pages load nothing from other servers, work without scripts, and are made anew every two
 /// seconds by a script that asks for the page again while the page is visible. They show names,
